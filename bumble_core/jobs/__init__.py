@@ -1,0 +1,1 @@
+"""Background cognition: what is due, and running it beside the conversation."""

@@ -1,0 +1,1 @@
+"""What a plugin author needs to test a plugin."""

@@ -1,0 +1,115 @@
+"""What an observer is told. Events are facts: nothing can be changed through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .compaction import PhaseReport
+from .inference import Completion, Delta, Request
+from .jobs import RunRecord
+from .messages import ToolCall, ToolResult
+from .surfaces import Delivery
+from .turn import Route, Turn, TurnInput, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    input: TurnInput
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    turn_id: str
+    route: Route
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A piece of a reply as it is generated; it is not yet what the user was told."""
+
+    turn_id: str
+    delta: Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A model answered; told for every purpose, background jobs included."""
+
+    request: Request
+    completion: Completion
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    turn_id: str
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    turn_id: str
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text was handed to the surface."""
+
+    turn_id: str
+    text: str
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """Words of the user joined a running turn."""
+
+    turn_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    turn_id: str
+    tokens_before: int
+    tokens_after: int
+    reports: tuple[PhaseReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    turn_id: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class JobStarted:
+    record: RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class JobFinished:
+    record: RunRecord
+
+
+Event = (
+    TurnStarted
+    | Routed
+    | Drafted
+    | Inferred
+    | ToolStarted
+    | ToolFinished
+    | Said
+    | Steered
+    | Compacted
+    | Judged
+    | TurnFinished
+    | JobStarted
+    | JobFinished
+)
