@@ -10,7 +10,7 @@ import structlog
 
 from .delivery import Mouth, is_yes
 from .ports import Emit, Sessions, Tool, ToolRunner
-from .tool_calls import CallGate, limited
+from .tool_calls import CallGate, approval, limited
 from .types.events import ToolFinished, ToolStarted
 from .types.messages import ResultStatus, ToolCall, ToolResult, tool_message
 from .types.settings import Tools
@@ -64,7 +64,7 @@ class Hands:
     async def _refusal(self, call: ToolCall, turn: TurnContext) -> str | None:
         if (problem := self.gate.refusal(call, turn)) is not None:
             return problem
-        if self.gate.approval(call) == "ask":
+        if approval(call, self.settings) == "ask":
             reply = await self.mouth.approve(call, turn)
             if not is_yes(reply):
                 return "the user refused this call" if reply.answered else "nobody could be asked to approve this call"
