@@ -12,9 +12,10 @@ from .builtin import CorePlugin
 from .builtin.system import SystemClock, SystemFiles
 from .errors import ConfigError, PluginError
 from .home import default_home
+from .parts import Parts
 from .plugins import Candidate, check_names, construct, discover, load, offered_hooks, register, report
 from .ports import Clock, Files
-from .runtime import Parts, Runtime
+from .runtime import Runtime
 from .types.plugins import PluginReport
 from .types.settings import Settings
 from .wiring import Given, Wiring

@@ -25,7 +25,7 @@ from .room import Room
 from .types.base import new_id
 from .types.events import Drafted, Judged, Routed, Steered
 from .types.inference import Completion, Profile, Request
-from .types.messages import Message, ResultStatus, ToolCall, assistant, user
+from .types.messages import Message, Part, ResultStatus, ToolCall, assistant, user
 from .types.settings import Settings
 from .types.turn import Limits, Route, TurnContext, TurnInput, Verdict
 
@@ -207,14 +207,19 @@ def _safe(completion: Completion, turn: TurnContext) -> Completion:
     if not calls:
         return completion
     taken = {call.id for message in turn.view for call in message.tool_calls}
-    parts = []
+    is_cut = completion.finish in ("length", "cut")
+    parts: list[Part] = []
     for part in completion.message.parts:
-        if isinstance(part, ToolCall):
-            update: dict[str, str] = {} if part.id and part.id not in taken else {"id": new_id("call")}
-            if completion.finish in ("length", "cut") and not part.problem:
-                update["problem"] = "the message was cut before it was complete"
-            part = part.model_copy(update=update)
-            taken.add(part.id)
-        parts.append(part)
+        safe = _safe_call(part, taken, is_cut=is_cut) if isinstance(part, ToolCall) else part
+        if isinstance(safe, ToolCall):
+            taken.add(safe.id)
+        parts.append(safe)
     message: Message = completion.message.model_copy(update={"parts": tuple(parts)})
     return completion.model_copy(update={"message": message})
+
+
+def _safe_call(call: ToolCall, taken: set[str], *, is_cut: bool) -> ToolCall:
+    update: dict[str, str] = {} if call.id and call.id not in taken else {"id": new_id("call")}
+    if is_cut and not call.problem:
+        update["problem"] = "the message was cut before it was complete"
+    return call.model_copy(update=update)

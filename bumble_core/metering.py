@@ -22,7 +22,7 @@ class Account:
     max_auxiliary_calls: int | None
     emit: Emit
     calls: Counter[str] = field(default_factory=Counter)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def auxiliary_calls(self) -> int:

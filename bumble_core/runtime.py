@@ -5,38 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
 import structlog
 
 from .acting import Hands
-from .broadcast import Broadcast
 from .delivery import Mouth
 from .errors import ConfigError
 from .home import open_home
 from .jobs.controller import JobController
-from .jobs.executor import JobExecutor
-from .loop import Stages, TurnLoop, limits_of
-from .metering import Account, MeteredInference
+from .loop import TurnLoop, limits_of
+from .metering import Account
+from .parts import Parts
 from .ports import (
-    Clock,
     Documents,
     Emit,
-    Files,
     JobLedger,
-    JobRunner,
     ModelChoices,
     Provider,
     Sessions,
     Surface,
     Tool,
-    ToolRunner,
 )
 from .sync_door import LoopThread
-from .tool_calls import CallGate
 from .turn_handle import TurnHandle
 from .types.base import new_id
 from .types.events import Event, TurnFinished, TurnStarted
@@ -52,32 +45,13 @@ _LEASE_WAIT_S = 600.0  # as long as a turn may take by default: a queued turn wa
 _JOB_DRAIN_S = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What `assemble` built, ready to be run."""
+class HowToAnswer(TypedDict, total=False):
+    """What may be said of one turn: the keyword arguments of `Runtime.start`."""
 
-    settings: Settings
-    home: Path
-    clock: Clock
-    files: Files
-    broadcast: Broadcast
-    stages: Stages
-    meter: MeteredInference
-    runner: ToolRunner
-    gate: CallGate
-    sessions: Sessions
-    documents: Documents
-    ledger: JobLedger
-    choices: ModelChoices
-    jobs: JobController
-    execute: JobExecutor
-    job_runner: JobRunner
-    providers: Mapping[str, Provider]
-    tools: Mapping[str, Tool]
-    surfaces: Mapping[str, Surface]
-    chosen: tuple[Choice, ...]
-    occupants: tuple[object, ...]
-    reports: tuple[PluginReport, ...] = ()
+    session: str
+    surface: str | Surface
+    origin: Origin
+    models: tuple[ModelRef, ...]
 
 
 class Runtime:
@@ -89,58 +63,22 @@ class Runtime:
     def __init__(self, parts: Parts, *, run_jobs: bool = True) -> None:
         self.parts = parts
         self.run_jobs = run_jobs
+        self.settings: Settings = parts.settings
+        self.home: Path = parts.home
+        self.stages_chosen: tuple[Choice, ...] = parts.chosen
+        self.reports: tuple[PluginReport, ...] = parts.reports
+        self.providers: Mapping[str, Provider] = parts.providers
+        self.tools: Mapping[str, Tool] = parts.tools
+        self.surfaces: Mapping[str, Surface] = parts.surfaces
+        self.sessions: Sessions = parts.sessions
+        self.documents: Documents = parts.documents
+        self.ledger: JobLedger = parts.ledger
+        self.choices: ModelChoices = parts.choices
+        self.jobs: JobController = parts.jobs
         self._turns: set[asyncio.Task[Turn]] = set()
         self._is_ready = False
         self._getting_ready = asyncio.Lock()  # two first turns at once open the home once
         self._door = LoopThread()
-
-    @property
-    def settings(self) -> Settings:
-        return self.parts.settings
-
-    @property
-    def home(self) -> Path:
-        return self.parts.home
-
-    @property
-    def stages_chosen(self) -> tuple[Choice, ...]:
-        return self.parts.chosen
-
-    @property
-    def reports(self) -> tuple[PluginReport, ...]:
-        return self.parts.reports
-
-    @property
-    def providers(self) -> Mapping[str, Provider]:
-        return self.parts.providers
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        return self.parts.tools
-
-    @property
-    def surfaces(self) -> Mapping[str, Surface]:
-        return self.parts.surfaces
-
-    @property
-    def sessions(self) -> Sessions:
-        return self.parts.sessions
-
-    @property
-    def documents(self) -> Documents:
-        return self.parts.documents
-
-    @property
-    def ledger(self) -> JobLedger:
-        return self.parts.ledger
-
-    @property
-    def choices(self) -> ModelChoices:
-        return self.parts.choices
-
-    @property
-    def jobs(self) -> JobController:
-        return self.parts.jobs
 
     def start(
         self,
@@ -178,29 +116,13 @@ class Runtime:
         handle.attach(task)
         return handle
 
-    async def answer(
-        self,
-        text: str,
-        *,
-        session: str = "default",
-        surface: str | Surface = "none",
-        origin: Origin = "user",
-        models: tuple[ModelRef, ...] = (),
-    ) -> Turn:
+    async def answer(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
         """Run one turn to its end and return its record; see `start` for the arguments."""
-        return await self.start(text, session=session, surface=surface, origin=origin, models=models).result()
+        return await self.start(text, **how).result()
 
-    async def stream(
-        self,
-        text: str,
-        *,
-        session: str = "default",
-        surface: str | Surface = "none",
-        origin: Origin = "user",
-        models: tuple[ModelRef, ...] = (),
-    ) -> AsyncGenerator[Event, None]:
+    async def stream(self, text: str, **how: Unpack[HowToAnswer]) -> AsyncGenerator[Event, None]:
         """Run one turn and yield its events, `TurnFinished` last. Leaving early cancels the turn."""
-        handle = self.start(text, session=session, surface=surface, origin=origin, models=models)
+        handle = self.start(text, **how)
         try:
             async with aclosing(handle.events()) as events:
                 async for event in events:
@@ -208,17 +130,9 @@ class Runtime:
         finally:
             handle.cancel()
 
-    def answer_sync(
-        self,
-        text: str,
-        *,
-        session: str = "default",
-        surface: str | Surface = "none",
-        origin: Origin = "user",
-        models: tuple[ModelRef, ...] = (),
-    ) -> Turn:
+    def answer_sync(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
         """`answer` for programs without an event loop; all calls share one loop in a thread."""
-        return self._door.run(self.answer(text, session=session, surface=surface, origin=origin, models=models))
+        return self._door.run(self.answer(text, **how))
 
     async def ready(self) -> None:
         """Open the home and close what a dead process left open; every turn does this first, once."""

@@ -16,6 +16,7 @@ from .jobs.controller import JobController
 from .jobs.executor import JobExecutor
 from .loop import Stages
 from .metering import MeteredInference
+from .parts import Parts
 from .ports import (
     Clock,
     Compactor,
@@ -40,7 +41,6 @@ from .ports import (
 )
 from .prompt import Prompt
 from .room import Room
-from .runtime import Parts
 from .slots import Clash, by_name, collect, select
 from .tool_calls import CallGate
 from .types.plugins import Choice

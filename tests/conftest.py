@@ -43,9 +43,11 @@ def runtime(settings: Callable[..., Settings]) -> Callable[..., tuple[Runtime, S
         *replies: Reply, plugins: dict[str, object] | None = None, run_jobs: bool = False, **sections: Any
     ) -> tuple[Runtime, ScriptedProvider]:
         script = ScriptedProvider(replies)
-        offered = {**construct_shipped("router", "judge", "compactor", "jobs", "talk"), "scripted": script, **(plugins or {})}
+        offered = {
+            **construct_shipped("router", "judge", "compactor", "jobs", "talk"),
+            "scripted": script,
+            **(plugins or {}),
+        }
         return assemble(settings(**sections), plugins=offered, discovers=False, run_jobs=run_jobs), script
 
     return build
-
-

@@ -16,7 +16,7 @@ FLOORS = [
     {"tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
-    {"home"},
+    {"home", "parts"},
     {"runtime"},
     {"wiring"},
     {"assembly"},
@@ -27,7 +27,14 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 MODULES = sorted(KERNEL.rglob("*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 MAY_HIDE_IMPORTS = {"bumble_core/deferred.py", "bumble_core/__init__.py", "bumble_core/cli/table.py"}
-PUBLIC = {"bumble_core", "bumble_core.ports", "bumble_core.types", "bumble_core.http", "bumble_core.testing", "bumble_core.chat"}
+PUBLIC = {
+    "bumble_core",
+    "bumble_core.ports",
+    "bumble_core.types",
+    "bumble_core.http",
+    "bumble_core.testing",
+    "bumble_core.chat",
+}
 
 
 def _name(path: Path) -> str:

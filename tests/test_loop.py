@@ -183,7 +183,7 @@ async def test_steering_joins_the_turn_at_its_next_step(runtime: Build) -> None:
 
 
 async def test_two_turns_of_a_session_do_not_interleave(runtime: Build) -> None:
-    built, script = runtime(calling("add", a=1, b=1), assistant("A"), assistant("B"), plugins={"own": OneTool(add)})
+    built, _ = runtime(calling("add", a=1, b=1), assistant("A"), assistant("B"), plugins={"own": OneTool(add)})
     async with built:
         one, other = built.start("first"), built.start("second")
         turns = [await one.result(), await other.result()]

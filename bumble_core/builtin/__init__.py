@@ -43,8 +43,8 @@ class CorePlugin:
     """Fills every slot that needs no judgement: storage, fallback order, running tools and jobs, running phases."""
 
     @hookimpl(trylast=True)
-    def bumble_sessions(self, home: Path, files: Files, clock: Clock) -> Sessions:
-        return SqliteSessions(home, files, clock)
+    def bumble_sessions(self, home: Path, clock: Clock) -> Sessions:
+        return SqliteSessions(home, clock)
 
     @hookimpl(trylast=True)
     def bumble_documents(self, home: Path, files: Files, clock: Clock) -> Documents:

@@ -18,7 +18,7 @@ _LIST_TIMEOUT_S = 5.0  # a provider that does not list its models in this time d
 
 
 class FallbackInference:
-    """Asks the models of a request in order. After text was streamed no other model is tried: it would be said twice."""
+    """Asks the models of a request in order; none after text was streamed, for it would be said twice."""
 
     def __init__(self, providers: Mapping[str, Provider]) -> None:
         self._providers = providers
@@ -84,7 +84,9 @@ class FallbackInference:
                     self._resolved[wanted.model] = ModelRef(provider=name, model=wanted.model)
                     break
             else:
-                raise ModelMissing(f"no provider lists `{wanted.model}`; see `bumble models`, or write `PROVIDER:MODEL`")
+                raise ModelMissing(
+                    f"no provider lists `{wanted.model}`; see `bumble models`, or write `PROVIDER:MODEL`"
+                )
         return self._resolved[wanted.model]
 
 

@@ -24,7 +24,8 @@ def check_request(request: Request) -> None:
         where = f"message {place} ({message.role})"
         if message.role == "tool":
             results = [result.call_id for result in message.tool_results]
-            assert results == open_calls[: len(results)] and results, f"{where}: expected {open_calls}, got {results}"
+            assert results, f"{where}: holds no result"
+            assert results == open_calls[: len(results)], f"{where}: expected {open_calls}, got {results}"
             open_calls = open_calls[len(results) :]
         else:
             assert not open_calls, f"{where}: the calls {open_calls} have no result"

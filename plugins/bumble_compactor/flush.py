@@ -46,7 +46,9 @@ class Flush:
         if not self._is_on or state.pass_number > 0 or bounds is None:
             return state
         try:
-            await self._keep(await self._facts(state, framed(state.messages[bounds.head : bounds.tail], state.originals)))
+            await self._keep(
+                await self._facts(state, framed(state.messages[bounds.head : bounds.tail], state.originals))
+            )
         except (InferenceError, ValidationError) as error:
             log.warning("compaction.flush_failed", error=type(error).__name__)
         return state

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from bumble_core.types.messages import Message
 
-_LONGEST_RESULT = 2000  # characters of one tool result that a summary is made from
+_LONGEST = 2000  # characters of one call or result that a summary is made from
 
 
 def framed(messages: Iterable[Message], originals: Mapping[str, Message]) -> str:
@@ -20,8 +20,6 @@ def framed(messages: Iterable[Message], originals: Mapping[str, Message]) -> str
 
 def _shown(message: Message) -> str:
     lines = [f"{message.role}: {message.text}"] if message.text else []
-    for call in message.tool_calls:
-        lines.append(f"call {call.name}: {json.dumps(call.arguments, ensure_ascii=False)[:_LONGEST_RESULT]}")
-    for result in message.tool_results:
-        lines.append(f"result of {result.name} ({result.status}): {result.content[:_LONGEST_RESULT]}")
+    lines += [f"call {c.name}: {json.dumps(c.arguments, ensure_ascii=False)[:_LONGEST]}" for c in message.tool_calls]
+    lines += [f"result of {r.name} ({r.status}): {r.content[:_LONGEST]}" for r in message.tool_results]
     return "\n".join(lines)

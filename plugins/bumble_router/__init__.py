@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
@@ -31,9 +32,7 @@ class LengthRouter:
     def __init__(self, own: RouterConfig, settings: Settings) -> None:
         self._own, self._always_deliberate = own, settings.agent.always_deliberate
         cognition = settings.cognition
-        self._reflex = Profile(
-            name="reflex", max_tokens=cognition.reflex_max_tokens, temperature=cognition.temperature
-        )
+        self._reflex = Profile(name="reflex", max_tokens=cognition.reflex_max_tokens, temperature=cognition.temperature)
         self._deliberate = Profile(
             name="deliberate",
             max_tokens=cognition.deliberate_max_tokens,
@@ -44,18 +43,14 @@ class LengthRouter:
     async def route(self, input: TurnInput) -> Route:
         length, intensity = len(input.message.text.strip()), input.signals.get(INTENSITY, 0.0)
         if self._always_deliberate:
-            return self._route(input, self._deliberate, "agent.always_deliberate is set", is_forced=True)
+            return _route(input, self._deliberate, "agent.always_deliberate is set", "forced")
         if input.origin != "user":
-            return self._route(input, self._deliberate, f"the input comes from {input.origin}", is_forced=True)
+            return _route(input, self._deliberate, f"the input comes from {input.origin}", "forced")
         if length >= self._own.reflex_below_chars:
-            return self._route(input, self._deliberate, f"{length} characters")
+            return _route(input, self._deliberate, f"{length} characters")
         if intensity >= self._own.reflex_below_intensity:
-            return self._route(input, self._deliberate, f"intensity {intensity:.2f}")
-        return self._route(input, self._reflex, f"{length} characters, intensity {intensity:.2f}")
-
-    def _route(self, input: TurnInput, profile: Profile, reason: str, *, is_forced: bool = False) -> Route:
-        decided_by = "forced" if is_forced else "heuristic"
-        return Route(profile=profile, models=input.models, decided_by=decided_by, reason=reason)
+            return _route(input, self._deliberate, f"intensity {intensity:.2f}")
+        return _route(input, self._reflex, f"{length} characters, intensity {intensity:.2f}")
 
 
 class TextIntensity:
@@ -82,3 +77,9 @@ class RouterPlugin:
     @hookimpl(trylast=True)
     def bumble_signals(self) -> list[SignalSource]:
         return [TextIntensity()]
+
+
+def _route(
+    input: TurnInput, profile: Profile, reason: str, decided_by: Literal["forced", "heuristic"] = "heuristic"
+) -> Route:
+    return Route(profile=profile, models=input.models, decided_by=decided_by, reason=reason)
