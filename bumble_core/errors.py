@@ -23,6 +23,7 @@ BumbleError
     ├── ToolError              a tool refused its arguments or failed; the model reads the message
     ├── SessionBusy            another turn holds the session
     ├── VersionConflict        a document is no longer the version that was read
+    ├── DocumentError          a document is not text, is not kept any more, or could not be read or written
     └── ContractError          a plugin returned what its port forbids
 """
 
@@ -163,6 +164,10 @@ class SessionBusy(RunError):
 
 class VersionConflict(RunError):
     """A document is no longer the version that was read."""
+
+
+class DocumentError(RunError):
+    """A document is not text, is not kept any more, or could not be read or written."""
 
 
 class ContractError(RunError):
