@@ -5,14 +5,10 @@ Pure: statuses, headers' values and bodies go in, an `InferenceError` comes out.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from urllib.parse import quote
-
-from typing_extensions import override
+from dataclasses import dataclass
 
 from .errors import (
     AuthenticationError,
@@ -25,9 +21,7 @@ from .errors import (
     RateLimited,
     TimedOut,
 )
-
-_LONGEST_QUOTE = 240  # characters of a server's own words in a message: enough for a sentence, not for a page
-_SHORTEST_SECRET = 4  # shorter ones are words; hiding them would hide half of every message
+from .servers import Server
 
 # How the servers say that a request is too long, gathered from their sources and from reports of 2024 to 2026:
 # OpenAI and vLLM, llama.cpp, LM Studio, Ollama, Anthropic, Gemini, xAI, Groq, Mistral, Bedrock, SGLang, TGI.
@@ -68,38 +62,6 @@ _NO_MODEL = re.compile(
 )
 _TOO_LARGE_FOR_LIMIT = re.compile(r"request too large", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Who was asked, as error messages name it. `secrets` never appear in one, in whatever encoding.
-
-    `start_hint`, `key_hint` and `models_hint` are clauses that say what to do; `{model}` in the last is filled in.
-    """
-
-    name: str
-    address: str = ""
-    key_hint: str = "check its key"
-    start_hint: str = ""
-    models_hint: str = "`bumble models list` shows what there is"
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-
-    @override
-    def __str__(self) -> str:
-        return f"`{self.name}` ({self.address})" if self.address else f"`{self.name}`"
-
-    def scrub(self, text: str) -> str:
-        """Return `text` without the secrets, their base64 or their percent-encoded form."""
-        for secret in self.secrets:
-            if len(secret) >= _SHORTEST_SECRET:
-                for form in _forms(secret):
-                    text = text.replace(form, "***")
-        return text
-
-    def quoted(self, text: str) -> str:
-        """Return the server's own words, short, on one line and without secrets."""
-        words = " ".join(self.scrub(text).split())
-        return words if len(words) <= _LONGEST_QUOTE else f"{words[:_LONGEST_QUOTE]}…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,8 +205,3 @@ def _plain(text: str) -> str:
         return text
     title = _TITLE.search(text)
     return f"an HTML page titled “{title[1].strip()}”" if title else "an HTML page"
-
-
-def _forms(secret: str) -> tuple[str, ...]:
-    encoded = base64.b64encode(secret.encode()).decode()
-    return (secret, quote(secret, safe=""), encoded, encoded.rstrip("="))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Filtered, InferenceError, MalformedReply
-from ..failures import Server
+from ..servers import Server
 from ..types.inference import Completion, Delta, Finish, ModelRef, Usage
 from ..types.messages import Message, Part, Text, Thinking, ToolCall
 from .calls import CallAssembler

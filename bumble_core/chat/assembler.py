@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import Overloaded
-from ..failures import Server, failure
+from ..failures import failure
+from ..servers import Server
 from ..types.inference import Completion, Delta, Finish, ModelRef, Usage
 from .answer import AnswerBuilder
 
@@ -45,7 +46,7 @@ class ChatAssembler:
         Raises:
             InferenceError: the chunk is an error.
         """
-        if chunk.get("error"):
+        if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise failure(self._answer.server, None, chunk, model=self._answer.model.model)
         self._count(chunk)
         choices = chunk.get("choices")
