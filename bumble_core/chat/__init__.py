@@ -5,6 +5,8 @@ No I/O and no HTTP library: a provider that runs a model in its own process uses
 
 from __future__ import annotations
 
+from ..failures import failure
+from ..servers import Server
 from .answer import AnswerBuilder
 from .assembler import ChatAssembler
 from .calls import CallAssembler, read_arguments
@@ -16,12 +18,14 @@ __all__ = [
     "AnswerBuilder",
     "CallAssembler",
     "ChatAssembler",
+    "Server",
     "ThoughtSplitter",
     "encode_json",
     "encode_messages",
     "encode_request",
     "encode_tools",
     "estimate_tokens",
+    "failure",
     "read_arguments",
     "tool_name",
     "whole_characters",

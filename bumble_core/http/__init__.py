@@ -5,6 +5,8 @@ This package imports httpx, and only a provider's implementation imports this pa
 
 from __future__ import annotations
 
+from ..failures import failure
+from ..servers import Server
 from .address import Address
 from .client import HttpClient
 from .delays import retry_delay
@@ -21,9 +23,11 @@ __all__ = [
     "NdjsonReader",
     "Reply",
     "ReplyParser",
+    "Server",
     "SseObjects",
     "SseReader",
     "StreamEvent",
+    "failure",
     "parse_object",
     "pause_s",
     "read_reply",

@@ -13,9 +13,8 @@ import structlog
 
 from bumble_core.chat import encode_json, estimate_tokens
 from bumble_core.errors import InvalidRequest, MalformedReply
-from bumble_core.http import HttpClient, Reply, parse_object, read_reply, with_retries
+from bumble_core.http import HttpClient, Reply, Server, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock
-from bumble_core.servers import Server
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 

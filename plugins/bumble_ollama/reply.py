@@ -9,9 +9,7 @@ import structlog
 
 from bumble_core.chat import AnswerBuilder
 from bumble_core.errors import InferenceError
-from bumble_core.failures import failure
-from bumble_core.http import NdjsonObjects
-from bumble_core.servers import Server
+from bumble_core.http import NdjsonObjects, Server, failure
 from bumble_core.types.base import new_id
 from bumble_core.types.inference import Completion, Delta, ModelRef, Usage
 

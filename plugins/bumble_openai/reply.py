@@ -7,8 +7,7 @@ from typing import Any
 
 from bumble_core.chat import ChatAssembler
 from bumble_core.errors import InferenceError
-from bumble_core.http import SseObjects
-from bumble_core.servers import Server
+from bumble_core.http import Server, SseObjects
 from bumble_core.types.inference import Completion, Delta, ModelRef
 
 
