@@ -1,9 +1,7 @@
-from .configuration import (
-    read_settings as read_settings,
-)
-from .deferred import (
-    Deferred as Deferred,
-)
+from .asking import complete as complete
+from .assembly import assemble as assemble
+from .configuration import read_settings as read_settings
+from .deferred import Deferred as Deferred
 from .errors import (
     AssemblyError as AssemblyError,
 )
@@ -34,21 +32,10 @@ from .errors import (
 from .errors import (
     ToolError as ToolError,
 )
-from .hookspecs import (
-    hookimpl as hookimpl,
-)
-from .runtime import (
-    Runtime as Runtime,
-)
-from .runtime import (
-    TurnHandle as TurnHandle,
-)
-from .runtime import (
-    assemble as assemble,
-)
-from .tools import (
-    tool as tool,
-)
+from .hookspecs import hookimpl as hookimpl
+from .runtime import Runtime as Runtime
+from .tools import tool as tool
+from .turn_handle import TurnHandle as TurnHandle
 from .types.messages import (
     Message as Message,
 )
@@ -67,15 +54,9 @@ from .types.messages import (
 from .types.messages import (
     user as user,
 )
-from .types.settings import (
-    PluginConfig as PluginConfig,
-)
-from .types.settings import (
-    Settings as Settings,
-)
-from .types.turn import (
-    Turn as Turn,
-)
+from .types.settings import PluginConfig as PluginConfig
+from .types.settings import Settings as Settings
+from .types.turn import Turn as Turn
 
 __all__: list[str]  # noqa: PYI035
 

@@ -48,11 +48,13 @@ class HomeError(AssemblyError):
 
 
 class PluginError(AssemblyError):
-    """A plugin cannot be found, imported, constructed or registered."""
+    """A plugin cannot be found, imported, constructed or registered; `remedy` says what mends it."""
 
-    def __init__(self, plugin: str, message: str) -> None:
-        super().__init__(f"plugin `{plugin}`: {message}")
+    def __init__(self, plugin: str, reason: str, remedy: str = "") -> None:
+        super().__init__(f"plugin `{plugin}`: {reason}" + (f" ({remedy})" if remedy else ""))
         self.plugin = plugin
+        self.reason = reason
+        self.remedy = remedy
 
 
 class StageConflictError(AssemblyError):

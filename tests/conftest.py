@@ -1,11 +1,18 @@
-"""Coroutine tests run under `asyncio.run`."""
+"""Fixtures that every test may use. Coroutine tests run under `asyncio.run`."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+from bumble_core import Runtime, Settings, assemble
+from bumble_core.testing import Reply, ScriptedProvider
+from tests.shipped import construct_shipped
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -15,3 +22,32 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = inspect.signature(pyfuncitem.obj).parameters
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Callable[..., Settings]:
+    """Build a configuration for a scripted model; keyword arguments replace sections."""
+
+    def build(**sections: Any) -> Settings:
+        base = {"agent": {"models": ["scripted:model"]}, "home": tmp_path / "home"}
+        return Settings.model_validate({**base, **sections})
+
+    return build
+
+
+@pytest.fixture
+def runtime(settings: Callable[..., Settings]) -> Callable[..., tuple[Runtime, ScriptedProvider]]:
+    """Assemble a runtime of the shipped plugins whose model answers from the given replies."""
+
+    def build(
+        *replies: Reply, plugins: dict[str, object] | None = None, run_jobs: bool = False, **sections: Any
+    ) -> tuple[Runtime, ScriptedProvider]:
+        script = ScriptedProvider(replies)
+        offered = {
+            **construct_shipped("router", "judge", "compactor", "jobs", "talk"),
+            "scripted": script,
+            **(plugins or {}),
+        }
+        return assemble(settings(**sections), plugins=offered, discovers=False, run_jobs=run_jobs), script
+
+    return build

@@ -1,1 +1,8 @@
-"""What a plugin author needs to test a plugin."""
+"""What a plugin author needs to test a plugin: a scripted model and checks of what is sent to it."""
+
+from __future__ import annotations
+
+from .requests import check_prefix, check_request, flatten
+from .scripted import Reply, ScriptedProvider
+
+__all__ = ["Reply", "ScriptedProvider", "check_prefix", "check_request", "flatten"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from .base import Value
-from .inference import ModelRef, ToolSpec
+from .inference import ModelRef
 from .messages import Message
 
 
@@ -30,7 +30,9 @@ class PhaseReport(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionState:
-    """`tokens` counts the whole request; `limit` is the count that triggers compaction, `target` the one to reach.
+    """`tokens` counts the whole request; `limit` is the count that triggers compaction, `target` the tail to keep.
+
+    `overhead` is the part of `tokens` that is not `messages`: system prompt, tools and tail.
 
     `keep` names messages that may not leave although they are not pinned: the input being answered. `originals`
     holds the log's text, by message id, of what the view shows shortened. `owner` and `models` are for requests
@@ -40,8 +42,8 @@ class CompactionState:
     owner: str
     models: tuple[ModelRef, ...]
     messages: tuple[Message, ...]
-    tools: tuple[ToolSpec, ...] = ()
     tokens: int
+    overhead: int = 0
     limit: int
     target: int
     keep: frozenset[str] = frozenset()
@@ -62,5 +64,6 @@ class CompactionState:
     def must_stay(self, message: Message) -> bool:
         return message.source != "summary" and (message.pinned or message.id in self.keep)
 
-    def with_messages(self, messages: tuple[Message, ...]) -> Self:
-        return replace(self, messages=messages, bounds=None)
+    def with_messages(self, messages: tuple[Message, ...], tokens: int | None = None) -> Self:
+        """Return the state with other messages; who runs the phases counts them when `tokens` is not given."""
+        return replace(self, messages=messages, bounds=None, tokens=self.tokens if tokens is None else tokens)

@@ -89,7 +89,8 @@ class Request(Value):
 
     `owner` is the id of the turn or the run that pays for it; `purpose` is `turn`, `route`, `judge`, `compact`,
     `probe` or `job`. The kernel meters both. `context_window`, in tokens, is what the request may fill with its
-    reply: providers whose servers size their context per request pass it on.
+    reply: providers whose servers size their context per request pass it on. `tail` is the text that the last
+    message ends with and that the next request will not repeat: a server's prompt cache holds up to it.
     """
 
     owner: str
@@ -100,6 +101,7 @@ class Request(Value):
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: ToolChoice = "auto"
     context_window: int = 32_768
+    tail: str = ""
 
     @field_validator("models")
     @classmethod

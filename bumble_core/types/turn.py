@@ -10,7 +10,7 @@ from pydantic import Field
 
 from .base import Value, new_id
 from .inference import Completion, ModelRef, Profile, Usage
-from .messages import Message, ToolCall, ToolResult, tool_message
+from .messages import Message, ToolCall, ToolResult
 
 Status = Literal["done", "capped", "failed", "cancelled", "interrupted"]
 Origin = Literal["user", "automation", "autonomous"]
@@ -139,6 +139,12 @@ class TurnContext:
         return "\n".join(text for text in (*self.delivered, self.closing_text) if text)
 
     @property
+    def end_requested(self) -> bool:
+        """True when the last step asks to end; not beside a deed that failed."""
+        failed = any(result.is_work and result.status != "ok" for result in self.last_results)
+        return not failed and any(result.ends_turn for result in self.last_results)
+
+    @property
     def work_results(self) -> tuple[ToolResult, ...]:
         return tuple(result for message in self.log for result in message.tool_results if result.is_work)
 
@@ -151,12 +157,15 @@ class TurnContext:
         return self.limits.max_steps - self.step
 
     def answered(self, completion: Completion) -> TurnContext:
-        added = self.appended(completion.message)
+        """Count one step; an empty message is remembered as `last` and leaves no trace in the history."""
+        added = self if completion.message.is_empty else self.appended(completion.message)
         return replace(added, last=completion, nudge="", step=self.step + 1)
 
-    def observed(self, results: tuple[ToolResult, ...]) -> TurnContext:
-        messages = tuple(tool_message(result) for result in results)
-        return replace(self, view=self.view + messages, log=self.log + messages)
+    def observed(self, message: Message) -> TurnContext:
+        """Add one tool result; the results of a step stand in the order of its calls, whenever they come."""
+        calls = next((m.tool_calls for m in reversed(self.log) if m.role == "assistant"), ())
+        order = {call.id: place for place, call in enumerate(calls)}
+        return replace(self, view=_placed(self.view, message, order), log=_placed(self.log, message, order))
 
     def told(self, text: str) -> TurnContext:
         """Count `text` as seen by the user."""
@@ -173,3 +182,14 @@ class TurnContext:
 
     def appended(self, message: Message) -> TurnContext:
         return replace(self, view=(*self.view, message), log=(*self.log, message))
+
+
+def _placed(messages: tuple[Message, ...], message: Message, order: dict[str, int]) -> tuple[Message, ...]:
+    (result,) = message.tool_results
+    place, at = order.get(result.call_id, len(order)), len(messages)
+    while at > 0 and messages[at - 1].role == "tool":
+        (before,) = messages[at - 1].tool_results
+        if order.get(before.call_id, -1) <= place:
+            break
+        at -= 1
+    return (*messages[:at], message, *messages[at:])

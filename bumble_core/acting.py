@@ -1,0 +1,115 @@
+"""Run the calls of one step: each gets exactly one result, durable as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import structlog
+
+from .delivery import Mouth, is_yes
+from .ports import Emit, Sessions, Tool, ToolRunner
+from .tool_calls import CallGate, approval, limited
+from .types.events import ToolFinished, ToolStarted
+from .types.messages import ResultStatus, ToolCall, ToolResult, tool_message
+from .types.settings import Tools
+from .types.turn import TurnContext
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """What the kernel holds around whoever fills the tool runner's slot."""
+
+    tools: Mapping[str, Tool]
+    runner: ToolRunner
+    gate: CallGate
+    settings: Tools
+    sessions: Sessions
+    mouth: Mouth
+    emit: Emit
+
+    async def act(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
+        """Yield the turn after each result, so that whatever stops it keeps the results that came."""
+        calls = turn.pending_calls
+        cleared: list[ToolCall] = []
+        for call in calls:
+            self.emit(ToolStarted(turn.input.id, call))
+            refusal = await self._refusal(call, turn)
+            if refusal is None:
+                cleared.append(call)
+            else:
+                turn = await self.record(turn, call, answer(call, refusal, "refused"))
+                yield turn
+        async for result in self._ordered(tuple(cleared), turn):
+            call = next(call for call in cleared if call.id == result.call_id)
+            turn = await self._told(turn, call, result)
+            yield turn
+        for call in turn.pending_calls:
+            turn = await self.record(turn, call, answer(call, "the tool runner gave no result", "error"))
+            yield turn
+
+    async def record(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
+        """Make one result durable and part of the turn."""
+        tool = self.tools.get(call.name)
+        fitting = limited(result, self.settings.max_output_chars)
+        kept = fitting.model_copy(update={"name": call.name, "is_work": tool is None or tool.is_work})
+        message = tool_message(kept)
+        await self.sessions.append(turn.input.id, message)
+        self.emit(ToolFinished(turn.input.id, call, kept))
+        return turn.observed(message)
+
+    async def _refusal(self, call: ToolCall, turn: TurnContext) -> str | None:
+        if (problem := self.gate.refusal(call, turn)) is not None:
+            return problem
+        if approval(call, self.settings) == "ask":
+            reply = await self.mouth.approve(call, turn)
+            if not is_yes(reply):
+                return "the user refused this call" if reply.answered else "nobody could be asked to approve this call"
+        return None
+
+    async def _ordered(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
+        """Yield results as they come, but words for the user in the order of the calls that say them."""
+        if not calls:
+            return
+        waiting: dict[str, ToolResult] = {}
+        open_calls = {call.id: call for call in calls}
+        async with aclosing(self.runner.run(calls, turn)) as results:
+            async for result in results:
+                if open_calls.pop(result.call_id, None) is None:
+                    log.warning("tool.unexpected_result", call=result.call_id)
+                    continue
+                waiting[result.call_id] = result
+                for call in calls:
+                    if call.id in waiting and not _must_wait(call, waiting[call.id], calls, open_calls):
+                        yield waiting.pop(call.id)
+        for call in calls:
+            if call.id in waiting:
+                yield waiting.pop(call.id)
+
+    async def _told(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
+        if result.said:
+            turn, delivery = await self.mouth.deliver(result.said, turn)
+            update = (
+                {"content": "delivered to the user"}
+                if delivery.delivered
+                else {"content": f"not delivered: {delivery.problem}", "status": "error", "said": ""}
+            )
+            result = result.model_copy(update=update)
+        return await self.record(turn, call, result)
+
+
+def answer(call: ToolCall, text: str, status: ResultStatus) -> ToolResult:
+    """Return a result that the kernel gives in a tool's place."""
+    return ToolResult(call_id=call.id, name=call.name, content=text, status=status)
+
+
+def _must_wait(
+    call: ToolCall, result: ToolResult, calls: tuple[ToolCall, ...], open_calls: Mapping[str, ToolCall]
+) -> bool:
+    if not result.said:
+        return False
+    earlier = calls[: calls.index(call)]
+    return any(other.id in open_calls and other.name == call.name for other in earlier)

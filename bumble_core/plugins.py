@@ -1,0 +1,216 @@
+"""Find plugins, load and configure them, register them, and say what became of each."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Literal
+
+import pluggy
+import structlog
+from pydantic import ValidationError
+
+from . import hookspecs
+from .errors import ConfigError, PluginError
+from .types.plugins import PluginReport
+from .types.settings import PluginConfig, Settings
+
+log = structlog.get_logger(__name__)
+
+OWN_DISTRIBUTION = "bumble-core"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A plugin that was found: an entry point, or an object that the application passed."""
+
+    name: str
+    distribution: str
+    version: str
+    point: EntryPoint | None = None
+    instance: object | None = None
+
+    @property
+    def is_shipped(self) -> bool:
+        return self.distribution == OWN_DISTRIBUTION
+
+
+def discover(points: Iterable[EntryPoint] | None = None) -> tuple[tuple[Candidate, ...], tuple[PluginReport, ...]]:
+    """Return the installed plugins sorted by name, without importing any, and reports of names used twice.
+
+    A shipped plugin keeps its name; of two strangers with one name neither is used.
+    """
+    grouped: dict[str, list[Candidate]] = {}
+    for point in entry_points(group=hookspecs.ENTRY_POINT_GROUP) if points is None else points:
+        grouped.setdefault(point.name, []).append(_candidate(point))
+    kept: list[Candidate] = []
+    reports: list[PluginReport] = []
+    for name in sorted(grouped):
+        group = sorted(grouped[name], key=lambda candidate: candidate.distribution)
+        winner = group[0] if len(group) == 1 else next((c for c in group if c.is_shipped), None)
+        kept += [winner] if winner else []
+        names = " and ".join(f"`{candidate.distribution}`" for candidate in group)
+        for loser in (candidate for candidate in group if candidate is not winner):
+            reason = f"the name `{name}` is used by {names}"
+            remedy = f"uninstall one: pip uninstall {loser.distribution}"
+            reports.append(report(loser, "failed", reason=reason, remedy=remedy))
+    return tuple(kept), tuple(reports)
+
+
+def check_names(candidates: Sequence[Candidate], settings: Settings) -> None:
+    """Refuse a configuration that names a plugin which is not installed.
+
+    Raises:
+        ConfigError: with the nearest name.
+    """
+    names = {candidate.name for candidate in candidates}
+    sections = {f"plugins.{name}": name for name in settings.plugins.sections}
+    disabled = {f"plugins.disabled: {name}": name for name in settings.plugins.disabled}
+    preferred = {f"prefer.{key}": name for key, name in settings.prefer.items()}
+    for where, name in {**sections, **disabled, **preferred}.items():
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else f"; installed: {', '.join(sorted(names)) or 'none'}"
+            raise ConfigError(f"{where}: no such plugin{hint}")
+
+
+def load(candidate: Candidate) -> object:
+    """Import the plugin's class, or return the application's object.
+
+    Raises:
+        PluginError: the import failed; the remedy names the extra that is missing, when it is one.
+    """
+    if candidate.point is None:
+        return candidate.instance
+    try:
+        return candidate.point.load()
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            candidate.name, f"import failed: {type(error).__name__}: {error}", remedy_for(error, candidate)
+        ) from error
+
+
+def construct(candidate: Candidate, loaded: object, section: Mapping[str, object]) -> object:
+    """Return the plugin's instance, made with its validated section of the configuration.
+
+    Raises:
+        PluginError: the section is wrong, or the constructor raised.
+    """
+    if candidate.point is None:
+        return loaded
+    if not isinstance(loaded, type):
+        raise PluginError(
+            candidate.name, f"`{candidate.point.value}` is not a class", "point the entry point at a class"
+        )
+    model = getattr(loaded, "Config", PluginConfig)
+    try:
+        return loaded(model.model_validate(section))
+    except ValidationError as error:
+        problems = "; ".join(_problem(candidate.name, dict(detail), model) for detail in error.errors())
+        raise PluginError(candidate.name, problems, f"correct `plugins.{candidate.name}`") from error
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            candidate.name, f"its constructor raised {type(error).__name__}: {error}", remedy_for(error, candidate)
+        ) from error
+
+
+def register(instances: Mapping[str, object]) -> pluggy.PluginManager:
+    """Register the instances; the order of names never depends on the order of installation.
+
+    Raises:
+        PluginError: a hook or an argument does not exist, or a collected hook is wrapped.
+    """
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    for name in sorted(instances, reverse=True):
+        try:
+            manager.register(instances[name], name)
+        except pluggy.PluginValidationError as error:
+            raise PluginError(name, " ".join(str(error).split()), "compare it with the hook reference") from error
+        except (Exception, SystemExit) as error:
+            raise PluginError(name, f"cannot be registered: {type(error).__name__}: {error}") from error
+    specs = [hook for hook in vars(hookspecs) if hook.startswith("bumble_")]
+    for name, instance in instances.items():
+        for hook in manager.get_hookcallers(instance) or ():
+            if hook.spec is None:
+                close = difflib.get_close_matches(hook.name, specs, n=1)
+                hint = f"did you mean `{close[0]}`?" if close else "see the hook reference"
+                raise PluginError(name, f"there is no hook `{hook.name}`", hint)
+            for implementation in hook.get_hookimpls():
+                collected = not hook.spec.opts.get("firstresult")
+                if implementation.hookwrapper or (implementation.wrapper and collected):
+                    raise PluginError(
+                        implementation.plugin_name,
+                        f"`{hook.name}` cannot be wrapped",
+                        "wrap the slot that uses it, with wrapper=True",
+                    )
+    return manager
+
+
+def offered_hooks(manager: pluggy.PluginManager, instance: object) -> tuple[str, ...]:
+    """Name what a registered plugin implements: `router`, `tools`, `wraps inference`."""
+    found = [
+        ("wraps " if implementation.wrapper else "") + hook.name.removeprefix("bumble_")
+        for hook in manager.get_hookcallers(instance) or ()
+        for implementation in hook.get_hookimpls()
+        if implementation.plugin is instance
+    ]
+    return tuple(sorted(found))
+
+
+def report(
+    candidate: Candidate,
+    state: Literal["loaded", "disabled", "failed"],
+    *,
+    offers: tuple[str, ...] = (),
+    reason: str = "",
+    remedy: str = "",
+) -> PluginReport:
+    return PluginReport(
+        name=candidate.name,
+        distribution=candidate.distribution,
+        version=candidate.version,
+        state=state,
+        offers=offers,
+        reason=reason,
+        remedy=remedy,
+    )
+
+
+def remedy_for(error: BaseException, candidate: Candidate) -> str:
+    """Say what mends a plugin: the extra that brings a missing module, else an upgrade or leaving it out."""
+    if isinstance(error, ModuleNotFoundError) and error.name and candidate.point and candidate.point.dist:
+        extras = _extras_with(candidate.point.dist.requires or [], error.name.partition(".")[0])
+        if extras:
+            extra = candidate.name if candidate.name in extras else extras[0]
+            return f"pip install '{candidate.distribution}[{extra}]'"
+    return f"pip install --upgrade {candidate.distribution}, or `plugins: {{disabled: [{candidate.name}]}}`"
+
+
+def _candidate(point: EntryPoint) -> Candidate:
+    if point.dist is None:
+        return Candidate(name=point.name, distribution=point.value, version="", point=point)
+    return Candidate(name=point.name, distribution=point.dist.name, version=point.dist.version, point=point)
+
+
+def _extras_with(requires: Sequence[str], module: str) -> list[str]:
+    """Return the extras that require a distribution of the module's name (PEP 508 lines)."""
+    found = []
+    for line in requires:
+        name = re.match(r"[A-Za-z0-9._-]+", line)
+        extra = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line)
+        if name and extra and re.sub(r"[-_.]+", "_", name.group().lower()) == module.lower():
+            found.append(extra.group(1))
+    return found
+
+
+def _problem(plugin: str, detail: Mapping[str, object], model: type[PluginConfig]) -> str:
+    place = detail["loc"] if isinstance(detail["loc"], tuple) else ()
+    where = ".".join(["plugins", plugin, *map(str, place)])
+    if detail["type"] == "extra_forbidden" and place:
+        close = difflib.get_close_matches(str(place[-1]), model.model_fields, n=1)
+        return f"{where}: no such key" + (f"; did you mean `{close[0]}`?" if close else "")
+    return f"{where}: {detail['msg']}"

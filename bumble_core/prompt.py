@@ -1,0 +1,98 @@
+"""A request from a turn: what never changes, then the history, then a tail with what does.
+
+Only the tail may change from step to step: after the user's words in the same message on the first step, else in one
+last user message. So a server's prompt cache holds up to the tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from .history import merged
+from .ports import PromptSection
+from .types.inference import Request, ToolSpec
+from .types.messages import Message, Text, system
+from .types.turn import TurnContext
+
+log = structlog.get_logger(__name__)
+
+_TURN_HEADER = "[Turn context]"  # the first seed document's words for it
+
+
+class Prompt:
+    """Renders the sections; a system section is rendered again only when its key changes."""
+
+    def __init__(self, sections: Sequence[PromptSection]) -> None:
+        self._system = [section for section in sections if section.placement == "system"]
+        self._turn = [section for section in sections if section.placement == "turn"]
+        self._rendered: dict[int, tuple[str, str]] = {}
+
+    async def system_text(self, turn: TurnContext) -> str:
+        """Return the system prompt, byte-stable while no key changes."""
+        return _joined([await self._stable(place, section, turn) for place, section in enumerate(self._system)])
+
+    async def context_text(self, turn: TurnContext) -> str:
+        """Return the turn context with its header, or nothing when no section has anything to say."""
+        text = _joined([await _safely(section, turn) for section in self._turn])
+        return f"{_TURN_HEADER}\n{text}" if text else ""
+
+    async def _stable(self, place: int, section: PromptSection, turn: TurnContext) -> str:
+        try:
+            key = section.key(turn)
+        except Exception as error:
+            log.warning("prompt.section_failed", section=type(section).__name__, error=repr(error))
+            return ""
+        if (kept := self._rendered.get(place)) and kept[0] == key:
+            return kept[1]
+        text = await _safely(section, turn)
+        self._rendered[place] = (key, text)
+        return text
+
+
+def build(
+    turn: TurnContext, system_text: str, context: str, tools: tuple[ToolSpec, ...], *, context_window: int
+) -> Request:
+    """Return the request for the next step; `turn` itself is left without prompt text.
+
+    The last step is asked without tools: nothing that it called could be answered.
+    """
+    is_last = turn.steps_left <= 1
+    tail = _joined([context, turn.nudge])
+    history = merged(turn.view)
+    head = (system(system_text),) if system_text else ()
+    messages, tail = _with_tail(history, tail)
+    return Request(
+        owner=turn.input.id,
+        purpose="turn",
+        models=turn.route.models,
+        profile=turn.route.profile,
+        messages=(*head, *messages),
+        tools=() if is_last else tools,
+        tool_choice="none" if is_last or not tools else "auto",
+        context_window=context_window,
+        tail=tail,
+    )
+
+
+def _with_tail(history: tuple[Message, ...], tail: str) -> tuple[tuple[Message, ...], str]:
+    if not tail:
+        return history, ""
+    if history and history[-1].role == "user":
+        text = f"\n\n{tail}" if history[-1].parts else tail
+        last = history[-1].model_copy(update={"parts": (*history[-1].parts, Text(text=text))})
+        return (*history[:-1], last), text
+    return (*history, Message(id="tail", role="user", parts=(Text(text=tail),), source="kernel")), tail
+
+
+async def _safely(section: PromptSection, turn: TurnContext) -> str:
+    try:
+        return (await section.render(turn)).strip()
+    except Exception as error:
+        log.warning("prompt.section_failed", section=type(section).__name__, error=repr(error))
+        return ""
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return "\n\n".join(text for text in texts if text)

@@ -1,0 +1,258 @@
+"""Run turns and jobs with the assembled stages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypedDict, Unpack
+
+import structlog
+
+from .acting import Hands
+from .delivery import Mouth
+from .errors import ConfigError
+from .home import open_home
+from .jobs.controller import JobController
+from .loop import TurnLoop, limits_of
+from .metering import Account
+from .parts import Parts
+from .ports import (
+    Documents,
+    Emit,
+    JobLedger,
+    ModelChoices,
+    Provider,
+    Sessions,
+    Surface,
+    Tool,
+)
+from .sync_door import LoopThread
+from .turn_handle import TurnHandle
+from .types.base import new_id
+from .types.events import Event, TurnFinished, TurnStarted
+from .types.inference import ModelRef
+from .types.messages import Message, user
+from .types.plugins import Choice, PluginReport
+from .types.settings import Settings
+from .types.turn import Origin, Turn, TurnContext, TurnInput
+
+log = structlog.get_logger(__name__)
+
+_LEASE_WAIT_S = 600.0  # as long as a turn may take by default: a queued turn waits for the one before it
+_JOB_DRAIN_S = 5.0
+
+
+class HowToAnswer(TypedDict, total=False):
+    """What may be said of one turn: the keyword arguments of `Runtime.start`."""
+
+    session: str
+    surface: str | Surface
+    origin: Origin
+    models: tuple[ModelRef, ...]
+
+
+class Runtime:
+    """An assembled agent: an async context manager, or a plain one for the synchronous door.
+
+    `run_jobs` is off for one-shot programs: what is due stays due.
+    """
+
+    def __init__(self, parts: Parts, *, run_jobs: bool = True) -> None:
+        self.parts = parts
+        self.run_jobs = run_jobs
+        self.settings: Settings = parts.settings
+        self.home: Path = parts.home
+        self.stages_chosen: tuple[Choice, ...] = parts.chosen
+        self.reports: tuple[PluginReport, ...] = parts.reports
+        self.providers: Mapping[str, Provider] = parts.providers
+        self.tools: Mapping[str, Tool] = parts.tools
+        self.surfaces: Mapping[str, Surface] = parts.surfaces
+        self.sessions: Sessions = parts.sessions
+        self.documents: Documents = parts.documents
+        self.ledger: JobLedger = parts.ledger
+        self.choices: ModelChoices = parts.choices
+        self.jobs: JobController = parts.jobs
+        self._turns: set[asyncio.Task[Turn]] = set()
+        self._is_ready = False
+        self._getting_ready = asyncio.Lock()  # two first turns at once open the home once
+        self._door = LoopThread()
+
+    def start(
+        self,
+        text: str,
+        *,
+        session: str = "default",
+        surface: str | Surface = "none",
+        origin: Origin = "user",
+        models: tuple[ModelRef, ...] = (),
+    ) -> TurnHandle:
+        """Begin a turn on the running event loop; a turn of the same session that still runs is waited for.
+
+        `models` is the order for this turn alone; empty takes the user's choice, then `agent.models`.
+
+        Raises:
+            ConfigError: no model is configured, or there is no such surface.
+        """
+        place = self._surface(surface)
+        order = models or self.choices.chosen("interactive") or self.settings.agent.models
+        if not order:
+            raise ConfigError("agent.models: no model is configured; name one, for example `local:smollm2`")
+        handle = TurnHandle()
+        input = TurnInput(
+            id=new_id("turn"),
+            session_id=session,
+            message=user(text),
+            origin=origin,
+            surface=place.name,
+            models=order,
+            started=self.parts.clock.now(),
+        )
+        task = asyncio.create_task(self._run(input, place, handle), name=f"turn:{input.id}")
+        self._turns.add(task)
+        task.add_done_callback(self._turns.discard)
+        handle.attach(task)
+        return handle
+
+    async def answer(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
+        """Run one turn to its end and return its record; see `start` for the arguments."""
+        return await self.start(text, **how).result()
+
+    async def stream(self, text: str, **how: Unpack[HowToAnswer]) -> AsyncGenerator[Event, None]:
+        """Run one turn and yield its events, `TurnFinished` last. Leaving early cancels the turn."""
+        handle = self.start(text, **how)
+        try:
+            async with aclosing(handle.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            handle.cancel()
+
+    def answer_sync(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
+        """`answer` for programs without an event loop; all calls share one loop in a thread."""
+        return self._door.run(self.answer(text, **how))
+
+    async def ready(self) -> None:
+        """Open the home and close what a dead process left open; every turn does this first, once."""
+        async with self._getting_ready:
+            if self._is_ready:
+                return
+            await asyncio.to_thread(open_home, self.home, self.parts.files)
+            self._is_ready = True
+            if self.run_jobs:
+                await self.ledger.interrupt(self.parts.clock.now())
+                await self.jobs.tick(is_starting=True)
+
+    async def aclose(self) -> None:
+        """Cancel running turns, wait briefly for jobs, close every occupant that can be closed."""
+        turns = tuple(self._turns)
+        for turn in turns:
+            turn.cancel()
+        await asyncio.gather(*turns, return_exceptions=True)
+        await self.parts.job_runner.drain(_JOB_DRAIN_S)
+        for occupant in reversed(self.parts.occupants):
+            close = getattr(occupant, "aclose", None)
+            if close is not None:
+                try:
+                    await close()
+                except Exception as error:
+                    log.warning("runtime.close_failed", occupant=type(occupant).__name__, error=repr(error))
+
+    async def __aenter__(self) -> Self:
+        await self.ready()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._door.is_running:
+            self._door.run(self.aclose())
+            self._door.stop()
+
+    def _surface(self, surface: str | Surface) -> Surface:
+        if not isinstance(surface, str):
+            return surface
+        if surface not in self.surfaces:
+            raise ConfigError(f"no surface `{surface}`; installed: {', '.join(self.surfaces) or 'none'}")
+        return self.surfaces[surface]
+
+    async def _run(self, input: TurnInput, surface: Surface, handle: TurnHandle) -> Turn:
+        await self.ready()
+
+        def emit(event: Event) -> None:
+            self.parts.broadcast(event)
+            handle.notice(event)
+
+        with structlog.contextvars.bound_contextvars(turn_id=input.id):
+            async with self.sessions.open(input.session_id, _LEASE_WAIT_S):
+                turn = await self._turn(input, surface, handle, emit)
+            emit(TurnFinished(turn))
+        if self.run_jobs:
+            await self.jobs.tick()
+        return turn
+
+    async def _turn(self, input: TurnInput, surface: Surface, handle: TurnHandle, emit: Emit) -> Turn:
+        session = await self.sessions.resume(input.session_id)
+        input = input.model_copy(update={"history": session.view})
+        await self.sessions.begin(input)
+        emit(TurnStarted(input))
+        limits = limits_of(self.settings)
+        account = self.parts.meter.open(input.id, limits.max_auxiliary_calls, emit)
+        mouth = Mouth(surface, emit)
+        hands = Hands(
+            tools=self.tools,
+            runner=self.parts.runner,
+            gate=self.parts.gate,
+            settings=self.settings.tools,
+            sessions=self.sessions,
+            mouth=mouth,
+            emit=emit,
+        )
+        loop = TurnLoop(
+            stages=self.parts.stages,
+            settings=self.settings,
+            sessions=self.sessions,
+            hands=hands,
+            mouth=mouth,
+            emit=emit,
+            steering=handle.steering,
+        )
+        try:
+            context = await loop.run(input, limits)
+        finally:
+            self.parts.meter.close(input.id)
+        view = None if _same((*session.view, *context.log), context.view) else context.view
+        return await self.sessions.finish(self._record(context, account), view)
+
+    def _record(self, context: TurnContext, account: Account) -> Turn:
+        return Turn(
+            id=context.input.id,
+            session_id=context.input.session_id,
+            origin=context.input.origin,
+            surface=context.input.surface,
+            started=context.input.started,
+            finished=self.parts.clock.now(),
+            status=context.status,
+            error=context.error,
+            route=context.route,
+            messages=context.log,
+            delivered=context.delivered,
+            verdicts=context.verdicts,
+            usage=account.usage,
+            calls=dict(account.calls),
+        )
+
+
+def _same(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
+    """Compare by identity: a view that nothing compacted holds the very messages it began with."""
+    return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))

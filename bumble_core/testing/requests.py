@@ -1,0 +1,70 @@
+"""Check what is sent to a model: a valid history, and a prefix that stays."""
+
+from __future__ import annotations
+
+import json
+
+from ..types.inference import Request
+from ..types.messages import Message
+
+
+def check_request(request: Request) -> None:
+    """Hold a request to the law of histories.
+
+    Each call has exactly one result, right after its message and in the order of the calls; ids are unique; no
+    assistant message is empty; no two messages of the user or of the assistant stand in a row.
+
+    Raises:
+        AssertionError: naming the first message that breaks it.
+    """
+    seen: set[str] = set()
+    open_calls: list[str] = []
+    before = ""
+    for place, message in enumerate(request.messages):
+        where = f"message {place} ({message.role})"
+        if message.role == "tool":
+            results = [result.call_id for result in message.tool_results]
+            assert results, f"{where}: holds no result"
+            assert results == open_calls[: len(results)], f"{where}: expected {open_calls}, got {results}"
+            open_calls = open_calls[len(results) :]
+        else:
+            assert not open_calls, f"{where}: the calls {open_calls} have no result"
+            assert message.role != before, f"{where}: two in a row"
+            assert message.role != "system" or place == 0, f"{where}: a system message stands first"
+            assert message.role != "assistant" or not message.is_empty, f"{where}: empty"
+        ids = [call.id for call in message.tool_calls]
+        assert len({*ids, *seen}) == len(ids) + len(seen), f"{where}: a call id is used twice"
+        seen.update(ids)
+        open_calls += ids
+        before = message.role
+    assert not open_calls, f"the calls {open_calls} at the end have no result"
+
+
+def check_prefix(before: Request, after: Request) -> None:
+    """Hold two requests of one session without a compaction between them to the prefix law.
+
+    Raises:
+        AssertionError: showing where they part.
+    """
+    one, other = flatten(before), flatten(after)
+    assert other.startswith(one), f"the prefix changed: {_parting(one, other)}"
+
+
+def flatten(request: Request) -> str:
+    """Return role and content of every message as one text, less the tail."""
+    text = "".join(_flat(message) for message in request.messages)
+    return text.removesuffix(request.tail).removesuffix("\n<user>") if request.tail else text
+
+
+def _flat(message: Message) -> str:
+    calls = "".join(
+        f"\n<call {call.id} {call.name}>{json.dumps(call.arguments, sort_keys=True)}" for call in message.tool_calls
+    )
+    results = "".join(f"\n<result {result.call_id}>{result.content}" for result in message.tool_results)
+    words = message.text
+    return f"\n<{message.role}>{words}{calls}{results}"
+
+
+def _parting(one: str, other: str) -> str:
+    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return f"{one[max(0, place - 40) : place + 40]!r} became {other[max(0, place - 40) : place + 40]!r}"

@@ -1,0 +1,61 @@
+"""A model whose answers are written beforehand, and which checks every request that it gets."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable
+
+from ..hookspecs import hookimpl
+from ..ports import Provider
+from ..types.inference import Completion, Delta, Finish, ModelInfo, ModelRef, Request, Usage
+from ..types.messages import Message
+from .requests import check_request
+
+Reply = Message | Completion | Exception | Callable[[Request], "Message | Completion | Exception"]
+
+
+class ScriptedProvider:
+    """Answers from a list, in order, and remembers what it was asked.
+
+    A reply is a message, a whole completion, an error to raise, or a function from the request to one of these. Every
+    request is held to the laws of histories; pass `checks=False` to test what breaks them. Also a plugin: give it to
+    `assemble(plugins={"scripted": provider})`.
+    """
+
+    def __init__(self, replies: Iterable[Reply] = (), *, name: str = "scripted", checks: bool = True) -> None:
+        self._replies = deque(replies)
+        self._name, self._checks = name, checks
+        self.requests: list[Request] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+        self.requests.append(request)
+        if self._checks:
+            check_request(request)
+        if not self._replies:
+            raise AssertionError(f"the script is over, but `{request.purpose}` asked again")
+        reply = self._replies.popleft()
+        if callable(reply):
+            reply = reply(request)
+        if isinstance(reply, Exception):
+            raise reply
+        completion = reply if isinstance(reply, Completion) else self._completion(reply, model)
+        for word in completion.message.text.splitlines(keepends=True):
+            yield Delta(text=word)
+        yield completion
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return (ModelInfo(ref=ModelRef(provider=self._name, model="model"), is_default=True),)
+
+    @hookimpl
+    def bumble_providers(self) -> list[Provider]:
+        return [self]
+
+    def _completion(self, message: Message, model: str) -> Completion:
+        finish: Finish = "tool_calls" if message.tool_calls else "stop"
+        ref = ModelRef(provider=self._name, model=model)
+        usage = Usage(input_tokens=0, output_tokens=len(message.text) // 4, estimated=True)
+        return Completion(message=message, finish=finish, model=ref, usage=usage)

@@ -1,0 +1,177 @@
+"""Make a tool from a typed function: its schema from the signature, its arguments checked before the call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from .errors import ContractError, ToolError
+from .misfits import did_you_mean, misfit, path_of, shown
+from .signatures import arguments_model, parameters_of, read_docstring
+from .types.inference import ToolSpec
+from .types.messages import ToolCall, ToolResult
+from .types.turn import TurnContext
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what chat completion servers accept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionTool:
+    """A function that is called only with arguments that fit its signature.
+
+    Coroutine functions are awaited. A plain function runs in a daemon thread of its own, so that one that never
+    returns holds up neither other tools nor the end of the process; when its caller is cancelled it runs on unheard.
+    """
+
+    spec: ToolSpec
+    is_work: bool
+    function: Callable[..., Any]
+    arguments: type[BaseModel]
+    turn_parameters: tuple[str, ...] = ()
+
+    async def call(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        """Call the function once.
+
+        Raises:
+            ToolError: the arguments do not fit; the text tells the model what to change.
+            ContractError: the function returned something that cannot be written as JSON.
+        """
+        values = self._checked(call.arguments) | dict.fromkeys(self.turn_parameters, turn)
+        if inspect.iscoroutinefunction(self.function):
+            answer = await self.function(**values)
+        else:
+            answer = await _in_thread(self.spec.name, self.function, values)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        return self._result(answer, call)
+
+    def _checked(self, given: Mapping[str, JsonValue]) -> dict[str, Any]:
+        try:
+            found = self.arguments.model_validate_json(json.dumps(_whole_numbers(given)), strict=True)
+        except ValidationError as error:
+            if error.errors(include_url=False)[0]["type"] == "json_invalid":
+                problem = "a text among the arguments holds half a character (a lone surrogate)"
+                raise ToolError(f"`{self.spec.name}` was not run: {problem}") from error
+            raise ToolError(_explained(self.spec.name, error, self.arguments)) from error
+        fields = self.arguments.model_fields
+        return {str(fields[key].alias): getattr(found, key) for key in found.model_fields_set}
+
+    def _result(self, answer: object, call: ToolCall) -> ToolResult:
+        owned = {"call_id": call.id, "name": call.name, "is_work": self.is_work}
+        if isinstance(answer, ToolResult):
+            return answer.model_copy(update=owned)
+        try:
+            return ToolResult(call_id=call.id, name=call.name, content=_as_text(answer), is_work=self.is_work)
+        except (PydanticSerializationError, ValueError) as error:
+            raise ContractError(f"tool `{self.spec.name}` returned what is not JSON: {error}") from error
+
+
+@overload
+def tool(
+    function: Callable[..., Any], *, name: str | None = None, description: str | None = None, is_work: bool = True
+) -> FunctionTool: ...
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None, is_work: bool = True
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    is_work: bool = True,
+) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
+    """Return a tool named after `function`, described by its docstring, typed by its annotations.
+
+    Also a decorator: `@tool`, `@tool(is_work=False)`. Parameters are described by `Annotated[..., Field(description=
+    ...)]` or by the docstring (Google's `Args:` or reST's `:param x:`). One annotated `TurnContext` receives the turn
+    and is not shown to the model. A `ToolResult` is passed on with its call's id and name filled in, text as it is,
+    `None` as `done`, anything else as JSON.
+
+    Raises:
+        TypeError: a parameter cannot be offered to a model; the message names it.
+    """
+    if function is None:
+        return lambda made: tool(made, name=name, description=description, is_work=is_work)
+    label = name or function.__name__
+    if not _NAME.fullmatch(label):
+        raise TypeError(f"tool `{label}`: a name has 1 to 64 letters, digits, `_` or `-`; give one with `name=`")
+    text, described = read_docstring(function.__doc__ or "")
+    hints, defaults = parameters_of(function, label)
+    turn_parameters = tuple(key for key, hint in hints.items() if hint is TurnContext)
+    fields = {key: hint for key, hint in hints.items() if hint is not TurnContext}
+    arguments, schema = arguments_model(label, fields, defaults, described)
+    return FunctionTool(
+        spec=ToolSpec(name=label, description=text if description is None else description, parameters=schema),
+        is_work=is_work,
+        function=function,
+        arguments=arguments,
+        turn_parameters=turn_parameters,
+    )
+
+
+def _whole_numbers(value: Any) -> Any:
+    """Return JSON with `5.0` as `5`: JSON does not tell them apart, and some servers send every number with a point."""
+    if isinstance(value, Mapping):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _explained(name: str, error: ValidationError, arguments: type[BaseModel]) -> str:
+    known = [str(field.alias) for field in arguments.model_fields.values()]
+    problems = []
+    for found in error.errors(include_url=False, include_context=False):
+        path = path_of(found["loc"])
+        if found["type"] == "extra_forbidden":
+            near = did_you_mean(str(found["loc"][-1]), known if len(found["loc"]) == 1 else ())
+            problems.append(f"`{path}` is not an argument{near}")
+        elif found["type"] == "missing":
+            problems.append(f"`{path}` is missing")
+        else:
+            problems.append(f"`{path}`: {found['msg']}, got {shown(found['input'])}")
+    return misfit(name, problems, known)
+
+
+def _as_text(answer: object) -> str:
+    if isinstance(answer, str):
+        return answer
+    return "done" if answer is None else json.dumps(to_jsonable_python(answer), ensure_ascii=False)
+
+
+async def _in_thread(name: str, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Run `function` in a new daemon thread, which sees the caller's context variables."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(answer: object, problem: BaseException | None) -> None:
+        if not done.done():
+            done.set_result((answer, problem))
+
+    def work() -> None:
+        answer, problem = None, None
+        try:
+            answer = context.run(function, **values)
+        except BaseException as error:  # whatever it is, it is raised where the tool was called
+            problem = error
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            loop.call_soon_threadsafe(settle, answer, problem)
+
+    threading.Thread(target=work, name=f"tool-{name}", daemon=True).start()
+    answer, problem = await done
+    if problem is not None:
+        raise problem
+    return answer

@@ -1,0 +1,199 @@
+"""Call the hooks of one set of plugins, once, in the order in which their arguments become known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pluggy
+
+from .broadcast import Broadcast
+from .builtin.choices import FileModelChoices
+from .errors import ConfigError
+from .jobs.controller import JobController
+from .jobs.executor import JobExecutor
+from .loop import Stages
+from .metering import MeteredInference
+from .parts import Parts
+from .ports import (
+    Clock,
+    Compactor,
+    Documents,
+    Files,
+    Inference,
+    Job,
+    JobLedger,
+    JobRunner,
+    Judge,
+    Observer,
+    Phase,
+    PromptSection,
+    Provider,
+    Router,
+    Sessions,
+    SignalSource,
+    Surface,
+    TokenCounter,
+    Tool,
+    ToolRunner,
+)
+from .prompt import Prompt
+from .room import Room
+from .slots import Clash, by_name, collect, select
+from .tool_calls import CallGate
+from .types.plugins import Choice
+from .types.settings import Settings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a runtime is built from beside its plugins."""
+
+    settings: Settings
+    home: Path
+    clock: Clock
+    files: Files
+
+
+@dataclass(slots=True)
+class Wiring:
+    """One pass over the hooks. `clashes` are offers of one name that were left out."""
+
+    manager: pluggy.PluginManager
+    shipped: frozenset[str]
+    given: Given
+    chosen: list[Choice] = field(default_factory=list)
+    clashes: list[Clash] = field(default_factory=list)
+    occupants: list[object] = field(default_factory=list)
+
+    def parts(self) -> Parts:
+        """Build everything that a runtime runs.
+
+        Raises:
+            PluginError: a hook of one plugin failed.
+            ConfigError: the configuration names a stage's plugin, a phase or a job that does not exist.
+        """
+        given = self.given
+        settings, home, clock, files = given.settings, given.home, given.clock, given.files
+        broadcast = Broadcast(self._all("bumble_observers", Observer, home=home, settings=settings))
+        kept = {"home": home, "files": files, "clock": clock, "settings": settings}
+        documents = self._slot("documents", Documents, **kept)
+        sessions = self._slot("sessions", Sessions, **kept)
+        ledger = self._slot("job_ledger", JobLedger, **kept)
+        counter = self._slot("token_counter", TokenCounter, settings=settings)
+        choices = FileModelChoices(home, files)
+        at_home = {"home": home, "clock": clock, "settings": settings}
+        providers = self._named("provider", Provider, lambda p: p.name, **at_home)
+        inference = self._slot("inference", Inference, providers=providers, **at_home)
+        meter = MeteredInference(inference, broadcast)
+        tools = self._named(
+            "tool",
+            Tool,
+            lambda t: t.spec.name,
+            documents=documents,
+            sessions=sessions,
+            providers=providers,
+            choices=choices,
+            clock=clock,
+            settings=settings,
+        )
+        runner = self._slot("tool_runner", ToolRunner, tools=tools, clock=clock, settings=settings)
+        sections = self._all(
+            "bumble_prompt_sections",
+            PromptSection,
+            documents=documents,
+            sessions=sessions,
+            clock=clock,
+            settings=settings,
+        )
+        prompt = Prompt(sections)
+        stages = Stages(
+            router=self._slot("router", Router, inference=meter, settings=settings),
+            signals=self._all("bumble_signals", SignalSource, documents=documents, settings=settings),
+            prompt=prompt,
+            room=Room(
+                prompt=prompt,
+                tools=tuple(tool.spec for tool in tools.values()),
+                counter=counter,
+                compactor=self._compactor(meter, counter, documents),
+                settings=settings.cognition,
+                emit=broadcast,
+            ),
+            counter=counter,
+            inference=meter,
+            judge=self._slot("judge", Judge, inference=meter, settings=settings),
+        )
+        jobs = self._jobs(meter)
+        executor = JobExecutor(jobs, sessions, documents, ledger, meter, choices, settings, clock, broadcast)
+        job_runner = self._slot(
+            "job_runner", JobRunner, execute=executor, ledger=ledger, clock=clock, settings=settings
+        )
+        surfaces = self._named("surface", Surface, lambda s: s.name, settings=settings)
+        return Parts(
+            settings=settings,
+            home=home,
+            clock=clock,
+            files=files,
+            broadcast=broadcast,
+            stages=stages,
+            meter=meter,
+            runner=runner,
+            gate=CallGate(tools, settings.tools),
+            sessions=sessions,
+            documents=documents,
+            ledger=ledger,
+            choices=choices,
+            jobs=JobController(jobs, job_runner, ledger, sessions, settings.jobs, clock),
+            execute=executor,
+            job_runner=job_runner,
+            providers=providers,
+            tools=tools,
+            surfaces=surfaces,
+            chosen=tuple(self.chosen),
+            occupants=(*self.occupants, *providers.values(), *tools.values(), *surfaces.values()),
+        )
+
+    def _compactor(self, meter: MeteredInference, counter: TokenCounter, documents: Documents) -> Compactor:
+        settings = self.given.settings
+        phases = self._named(
+            "compaction_phase",
+            Phase,
+            lambda phase: phase.name,
+            inference=meter,
+            counter=counter,
+            documents=documents,
+            settings=settings,
+        )
+        wanted = settings.cognition.history_compression.phases
+        if missing := [name for name in wanted if name not in phases]:
+            known = ", ".join(phases) or "none"
+            raise ConfigError(f"cognition.history_compression.phases: no phase `{missing[0]}`; installed: {known}")
+        ordered = [phases[name] for name in wanted]
+        return self._slot("compactor", Compactor, phases=ordered, counter=counter, settings=settings)
+
+    def _jobs(self, meter: MeteredInference) -> dict[str, Job]:
+        settings = self.given.settings
+        jobs = self._named("job", Job, lambda job: job.spec.id, inference=meter, settings=settings)
+        if unknown := sorted(settings.jobs.keys() - jobs.keys()):
+            raise ConfigError(f"jobs.{unknown[0]}: no such job; installed: {', '.join(jobs) or 'none'}")
+        return jobs
+
+    def _all(self, hook: str, port: type[T], **collaborators: object) -> list[T]:
+        return [offer.item for offer in collect(self.manager, hook, port, **collaborators)]
+
+    def _named(self, kind: str, port: type[T], name_of: Callable[[T], str], **collaborators: object) -> dict[str, T]:
+        offers = collect(self.manager, f"bumble_{kind}s", port, **collaborators)
+        index, clashes = by_name(offers, kind, name_of, self.shipped, self.given.settings.prefer)
+        self.clashes += clashes
+        return index
+
+    def _slot(self, stage: str, port: type[T], **collaborators: object) -> T:
+        wanted = dict(self.given.settings.stages).get(stage)
+        occupant, choice = select(self.manager, stage, port, wanted, **collaborators)
+        self.chosen.append(choice)
+        self.occupants.append(occupant)
+        return occupant
