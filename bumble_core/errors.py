@@ -73,9 +73,14 @@ class RunError(BumbleError):
 
 
 class InferenceError(RunError):
-    """A model did not answer. `is_retryable` says whether the same request may help later."""
+    """A model did not answer.
+
+    `is_retryable` says whether the same request may help later. `earlier` are the failures of the same request
+    before this one.
+    """
 
     is_retryable = False
+    earlier: tuple[InferenceError, ...] = ()
 
 
 class AuthenticationError(InferenceError):

@@ -1,0 +1,188 @@
+"""Reach one server: one pool of connections per event loop, deadlines on every wait, errors without secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakKeyDictionary
+
+import httpx
+import structlog
+from typing_extensions import override
+
+from ..errors import AuthenticationError, InferenceError, Unreachable
+from ..failures import failure
+from ..ports import Clock
+from ..servers import Server
+from ..types.http import HttpSettings
+from .address import Address
+from .credentials import guarded, read_key, request_headers
+from .delays import retry_delay
+from .reply import Reply, Wait, timed_out
+
+log = structlog.get_logger(__name__)
+
+_LARGEST_ERROR = 64 * 1024  # bytes of an error's body that are read
+_ERROR_BODY_S = 5.0
+
+
+class HttpClient:
+    """Sends requests to one server and gives their replies as pieces of bytes.
+
+    With `needs_key` nothing is sent before there is a key.
+    """
+
+    def __init__(self, server: Server, settings: HttpSettings, clock: Clock, *, needs_key: bool = False) -> None:
+        self.settings = settings
+        self.address = Address.parse(settings.base_url)
+        self._named = server
+        self._clock = clock
+        self._needs_key = needs_key
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def send(
+        self,
+        method: str,
+        path: str,
+        content: bytes = b"",
+        *,
+        model: str = "",
+        deadline: float | None = None,
+        settings: HttpSettings | None = None,
+    ) -> AsyncIterator[Reply]:
+        """Send a request and give its reply; leaving early closes the connection.
+
+        `deadline` is a moment on `clock.monotonic`; without one the settings' `timeout_s` starts now. `settings` are
+        other timeouts for this request.
+
+        Raises:
+            InferenceError: no connection, no answer in time, or an answer that is an error.
+        """
+        settings = settings or self.settings
+        key = await read_key(settings, self._named)
+        server = guarded(self._named, settings, self.address, key)
+        if self._needs_key and not key:
+            raise AuthenticationError(f"{server} needs a key and there is none; {server.key_hint}")
+        client = await self._client()
+        request = client.build_request(
+            method,
+            self.address.join(path),
+            content=content or None,
+            headers=request_headers(settings, self.address, key),
+            timeout=httpx.Timeout(None, connect=settings.connect_timeout_s),
+        )
+        deadline = deadline if deadline is not None else self._clock.monotonic() + settings.timeout_s
+        limit, phase = self._limit(settings.first_byte_timeout_s, "first_byte", deadline)
+        response = await _started(client, request, server, settings, limit, phase)
+        try:
+            if not response.is_success:
+                raise await self._failure(response, server, model)
+            yield Reply(response, server, settings, self._clock, deadline)
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        here = asyncio.get_running_loop()
+        for loop, client in list(self._clients.items()):
+            del self._clients[loop]
+            if loop is here:
+                await client.aclose()
+            elif loop.is_running():
+                asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+
+    def _limit(self, seconds: float, phase: Wait, deadline: float) -> tuple[float, Wait]:
+        left = deadline - self._clock.monotonic()
+        return (seconds, phase) if seconds <= left else (max(left, 0.0), "whole")
+
+    async def _client(self) -> httpx.AsyncClient:
+        """Return the client of the running loop; connections cannot be shared between loops."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            for other in [each for each in self._clients if each.is_closed()]:
+                del self._clients[other]
+            context = await self._context()
+            if loop not in self._clients:  # another request may have been faster
+                self._clients[loop] = self._made(context)
+        return self._clients[loop]
+
+    async def _context(self) -> ssl.SSLContext:
+        if self.address.is_https or self._is_proxied:
+            return await asyncio.to_thread(httpx.create_ssl_context)  # 30 to 50 ms
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody and costs nothing; unused over http
+
+    def _made(self, context: ssl.SSLContext) -> httpx.AsyncClient:
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60)
+        if not self.address.query:
+            return httpx.AsyncClient(verify=context, trust_env=self._is_proxied, limits=limits)
+        transport = httpx.AsyncHTTPTransport(verify=context, limits=limits)
+        return httpx.AsyncClient(transport=_WithQuery(transport, self.address.query), trust_env=False)
+
+    @property
+    def _is_proxied(self) -> bool:
+        return not self.address.is_local and any(name.lower().endswith("_proxy") for name in os.environ)
+
+    async def _failure(self, response: httpx.Response, server: Server, model: str) -> InferenceError:
+        body = await _bounded_body(response)
+        log.debug("request.refused", server=server.name, address=server.address, status=response.status_code)
+        text = body.decode("utf-8", "replace")
+        if location := response.headers.get("location", ""):
+            text = text or f"redirected to {location}"
+        delay = retry_delay(response.headers, self._clock.now(), limited=response.status_code == 429)
+        return failure(server, response.status_code, text, model=model, retry_after_s=delay)
+
+
+class _WithQuery(httpx.AsyncBaseTransport):
+    """Adds the query of the base address, which may hold a token, where nobody logs it."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
+        self._inner = inner
+        self._query = query
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        url = request.url.copy_with(query=self._query.encode())
+        sent = httpx.Request(
+            request.method, url, headers=request.headers, stream=request.stream, extensions=request.extensions
+        )
+        return await self._inner.handle_async_request(sent)
+
+    @override
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _started(
+    client: httpx.AsyncClient,
+    request: httpx.Request,
+    server: Server,
+    settings: HttpSettings,
+    limit: float,
+    phase: Wait,
+) -> httpx.Response:
+    """Send the request and return once the headers of its response are there."""
+    try:
+        async with asyncio.timeout(limit):
+            return await client.send(request, stream=True)
+    except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+        raise timed_out(server, "connect", settings.connect_timeout_s) from error
+    except TimeoutError as error:
+        raise timed_out(server, phase, limit) from error
+    except (httpx.TransportError, httpx.InvalidURL, OSError) as error:
+        hint = f"; {server.start_hint}" if server.start_hint else ""
+        raise Unreachable(f"no connection to {server}: {server.quoted(str(error)) or 'it broke off'}{hint}") from error
+
+
+async def _bounded_body(response: httpx.Response) -> bytes:
+    body = bytearray()
+    with contextlib.suppress(httpx.HTTPError, TimeoutError):  # the status says enough
+        async with asyncio.timeout(_ERROR_BODY_S):
+            pieces = response.aiter_bytes()
+            while len(body) < _LARGEST_ERROR and (piece := await anext(pieces, b"")):
+                body += piece
+    return bytes(body[:_LARGEST_ERROR])

@@ -1,0 +1,107 @@
+"""Models that Ollama runs, on this machine or in its cloud."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError
+
+from bumble_core import ConfigError, Deferred, hookimpl
+from bumble_core.ports import Clock, Provider
+from bumble_core.types.http import HttpSettings
+from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
+
+_PORT = 11434
+
+
+class CloudSettings(HttpSettings):
+    """Ollama's own servers."""
+
+    base_url: str = Field(default="https://ollama.com", description="Address of the server.")
+    api_key_env: str | None = Field(default="OLLAMA_API_KEY", description="Environment variable that holds the key.")
+
+
+class OllamaConfig(HttpSettings):
+    """The server of this machine, and the cloud as `ollama-cloud`."""
+
+    base_url: str = Field(
+        default=f"http://localhost:{_PORT}",
+        description="Address of the server; `OLLAMA_HOST` in the environment wins.",
+    )
+    cloud: CloudSettings = Field(default_factory=CloudSettings, description="The provider `ollama-cloud`.")
+
+
+class _Server(Provider, Protocol):
+    async def aclose(self) -> None: ...
+
+
+class OllamaProvider:
+    """One server; what it takes to reach it is loaded at the first request."""
+
+    def __init__(self, name: str, settings: HttpSettings, clock: Clock, *, needs_key: bool) -> None:
+        self._name, self._settings, self._clock, self._needs_key = name, settings, clock, needs_key
+        self._make = Deferred("bumble_ollama.endpoint:Endpoint", needs=("httpx",))
+        self._made: _Server | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+        return self._endpoint().stream(request, model)
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return await self._endpoint().models()
+
+    async def aclose(self) -> None:
+        if self._made is not None:
+            await self._made.aclose()
+
+    def _endpoint(self) -> _Server:
+        if self._made is None:
+            self._made = self._make(self._name, self._settings, self._clock, needs_key=self._needs_key)
+        return self._made
+
+
+class OllamaPlugin:
+    Config = OllamaConfig
+
+    def __init__(self, config: OllamaConfig) -> None:
+        self._config = config
+
+    @hookimpl
+    def bumble_providers(self, clock: Clock) -> Sequence[Provider]:
+        here, cloud = _from_environment(self._config), self._config.cloud
+        needs_key = bool(here.api_key_env or here.api_key_file)
+        return [
+            OllamaProvider("ollama", here, clock, needs_key=needs_key),
+            OllamaProvider("ollama-cloud", cloud, clock, needs_key=bool(cloud.api_key_env or cloud.api_key_file)),
+        ]
+
+
+def address_of(host: str) -> str:
+    """Return the address that `OLLAMA_HOST` names, written as Ollama reads it: `host`, `host:port`, `:port`, a URL.
+
+    `0.0.0.0` is where a server listens, not where one is reached: it becomes this machine.
+    """
+    scheme, separator, rest = host.strip().rpartition("://")
+    scheme = scheme if separator else "http"
+    parts = urlsplit(f"//{rest}")
+    name = parts.hostname or "localhost"
+    name = "localhost" if name in ("0.0.0.0", "::") else name  # noqa: S104
+    port = parts.port or ({"http": 80, "https": 443}.get(scheme, _PORT) if separator else _PORT)
+    credentials, at, _ = parts.netloc.rpartition("@")
+    return f"{scheme}://{credentials}{at}{f'[{name}]' if ':' in name else name}:{port}{parts.path.rstrip('/')}"
+
+
+def _from_environment(config: OllamaConfig) -> OllamaConfig:
+    host = os.environ.get("OLLAMA_HOST", "").strip()
+    if not host:
+        return config
+    try:
+        return OllamaConfig.model_validate({**config.model_dump(), "base_url": address_of(host)})
+    except (ValidationError, ValueError) as error:
+        raise ConfigError("`OLLAMA_HOST`: expected an address such as `localhost:11434`") from error

@@ -1,0 +1,99 @@
+"""Models of OpenAI, and of every server that speaks its chat completions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, field_validator
+
+from bumble_core import ConfigError, Deferred, hookimpl
+from bumble_core.ports import Clock, Provider
+from bumble_core.types.http import HttpSettings
+from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
+
+_OFFICIAL = "https://api.openai.com/v1"
+_NAME = "openai"
+
+
+class OpenAIConfig(HttpSettings):
+    """The default endpoint, and others by name."""
+
+    base_url: str = Field(
+        default=_OFFICIAL, description="Address of the API; `OPENAI_BASE_URL` in the environment wins."
+    )
+    api_key_env: str | None = Field(default="OPENAI_API_KEY", description="Environment variable that holds the key.")
+    default_model: str | None = Field(default="gpt-6-luna", description="Model that is taken when none is named.")
+    endpoints: dict[str, HttpSettings] = Field(
+        default={}, description="More servers of this kind: `NAME:model` asks the server of that name."
+    )
+
+    @field_validator("endpoints")
+    @classmethod
+    def _names(cls, endpoints: dict[str, HttpSettings]) -> dict[str, HttpSettings]:
+        for name in endpoints:
+            if name == _NAME or not name or ":" in name:
+                raise ValueError(f"`{name}` cannot name an endpoint: it must differ from `{_NAME}` and have no colon")
+        return endpoints
+
+
+class _Endpoint(Provider, Protocol):
+    async def aclose(self) -> None: ...
+
+
+class OpenAIProvider:
+    """One endpoint; what it takes to reach it is loaded at the first request."""
+
+    def __init__(self, name: str, settings: HttpSettings, clock: Clock, *, needs_key: bool) -> None:
+        self._name, self._settings, self._clock, self._needs_key = name, settings, clock, needs_key
+        self._make = Deferred("bumble_openai.endpoint:Endpoint", needs=("httpx",))
+        self._made: _Endpoint | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+        return self._endpoint().stream(request, model)
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return await self._endpoint().models()
+
+    async def aclose(self) -> None:
+        if self._made is not None:
+            await self._made.aclose()
+
+    def _endpoint(self) -> _Endpoint:
+        if self._made is None:
+            self._made = self._make(self._name, self._settings, self._clock, needs_key=self._needs_key)
+        return self._made
+
+
+class OpenAIPlugin:
+    Config = OpenAIConfig
+
+    def __init__(self, config: OpenAIConfig) -> None:
+        self._config = config
+
+    @hookimpl
+    def bumble_providers(self, clock: Clock) -> Sequence[Provider]:
+        default = _from_environment(self._config)
+        is_official = urlsplit(default.base_url).hostname == urlsplit(_OFFICIAL).hostname
+        asked_for_key = "api_key_env" in self._config.model_fields_set or default.api_key_file is not None
+        others = [
+            OpenAIProvider(name, settings, clock, needs_key=bool(settings.api_key_env or settings.api_key_file))
+            for name, settings in self._config.endpoints.items()
+        ]
+        return [OpenAIProvider(_NAME, default, clock, needs_key=is_official or asked_for_key), *others]
+
+
+def _from_environment(config: OpenAIConfig) -> OpenAIConfig:
+    url = os.environ.get("OPENAI_BASE_URL", "").strip()
+    if not url:
+        return config
+    try:
+        return OpenAIConfig.model_validate({**config.model_dump(), "base_url": url})
+    except ValidationError as error:
+        raise ConfigError("`OPENAI_BASE_URL`: expected an address such as `http://localhost:8080/v1`") from error

@@ -1,0 +1,48 @@
+"""Understand the bytes of a chat completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from bumble_core.chat import ChatAssembler
+from bumble_core.errors import InferenceError
+from bumble_core.http import Server, SseObjects
+from bumble_core.types.inference import Completion, Delta, ModelRef
+
+
+class ChatReply:
+    """A streamed completion, or a whole one from a server that does not stream."""
+
+    def __init__(self, model: ModelRef, server: Server, estimate: Callable[[], int] | None = None) -> None:
+        self._objects = SseObjects(server)
+        self._answer = ChatAssembler(model, estimate, server)
+        self._spoilt = False
+
+    @property
+    def finished(self) -> bool:
+        return self._answer.finished
+
+    @property
+    def done(self) -> bool:
+        return self._objects.done or self._spoilt
+
+    def feed(self, data: bytes) -> Iterator[Delta]:
+        yield from self._deltas(self._objects.feed(data))
+
+    def end(self) -> Iterator[Delta]:
+        yield from self._deltas(self._objects.end())
+
+    def completion(self) -> Completion:
+        return self._answer.completion()
+
+    def _deltas(self, chunks: Iterable[dict[str, Any]]) -> Iterator[Delta]:
+        if self._spoilt:
+            return
+        try:
+            for chunk in chunks:
+                yield from self._answer.feed(chunk)
+        except InferenceError:
+            if not self.finished:
+                raise
+            self._spoilt = True  # the answer was complete; what came after it cannot unsay it
