@@ -6,6 +6,9 @@ import logging
 import sys
 
 import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from ..configuration.secrets import masked
 
 
 def configure(*, debug: bool) -> None:
@@ -14,6 +17,7 @@ def configure(*, debug: bool) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            _without_secrets,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
             structlog.dev.ConsoleRenderer(
@@ -24,3 +28,7 @@ def configure(*, debug: bool) -> None:
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=False,
     )
+
+
+def _without_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    return {name: masked(value, name) for name, value in event.items()}
