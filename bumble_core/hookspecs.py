@@ -48,7 +48,6 @@ from .types.settings import Settings
 
 PROJECT = "bumble"
 ENTRY_POINT_GROUP = "bumble_core.plugins"
-COMMAND_GROUP = "bumble_core.commands"
 
 hookimpl = pluggy.HookimplMarker(PROJECT)
 _collect = pluggy.HookspecMarker(PROJECT)

@@ -12,6 +12,7 @@ import pytest
 
 from bumble_core import Runtime, Settings, assemble
 from bumble_core.testing import Reply, ScriptedProvider
+from tests.installed import Installed
 from tests.shipped import construct_shipped
 
 
@@ -51,3 +52,9 @@ def runtime(settings: Callable[..., Settings]) -> Callable[..., tuple[Runtime, S
         return assemble(settings(**sections), plugins=offered, discovers=False, run_jobs=run_jobs), script
 
     return build
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Installed:
+    """`bumble` with the shipped plugins and commands, in an empty home."""
+    return Installed.at(tmp_path / "machine")

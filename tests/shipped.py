@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import pkgutil
-import tomllib
-from pathlib import Path
 
 from bumble_core import PluginConfig
-
-ROOT = Path(__file__).parent.parent
-
-
-def entry_points(group: str) -> dict[str, str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return dict(project["entry-points"][group])
+from tests.installed import shipped_entry_points
 
 
 def construct_shipped(*names: str, **sections: object) -> dict[str, object]:
-    points = entry_points("bumble_core.plugins")
+    points = shipped_entry_points()["bumble_core.plugins"]
     built = {}
     for name in names:
         plugin = pkgutil.resolve_name(points[name])

@@ -6,17 +6,66 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, model_validator
+from pydantic.config import JsonDict
 
 from .base import Value
 from .inference import ModelRef
 
+_TOO_LARGE = 2**53  # from here on whole numbers and their shares are no longer exact
+
 
 def _model_ref(value: object) -> object:
-    return ModelRef.parse(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return ModelRef.parse(value)
+    except ValueError as error:
+        raise ValueError("expected a model's name or `provider:model`") from error
 
 
-ModelName = Annotated[ModelRef, BeforeValidator(_model_ref)]
+def _duration(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("a duration is seconds, or text such as `PT5M`")  # noqa: TRY004 (pydantic reports ValueErrors only)
+    return value
+
+
+def _positive(value: timedelta) -> timedelta:
+    if value <= timedelta(0):
+        raise ValueError("a duration is longer than nothing")
+    return value
+
+
+def _moderate(value: int) -> int:
+    if abs(value) >= _TOO_LARGE:
+        raise ValueError("a number that large means nothing here")
+    return value
+
+
+def _nameable(value: Path) -> Path:
+    if "\0" in str(value):
+        raise ValueError("a path holds no null character")
+    return value
+
+
+def _folder_name(value: str) -> str:
+    if value.strip() != value or value in {".", ".."} or not value.isprintable() or set(value) & set("/\\"):
+        raise ValueError("a name is printable text without slashes, and no space at its ends")
+    return value
+
+
+Whole = Annotated[int, Strict(), AfterValidator(_moderate)]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Switch = Annotated[bool, Strict()]
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    AfterValidator(_positive),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "format": "duration"}]}),
+]
+Folder = Annotated[Path, AfterValidator(_nameable)]
+EntityName = Annotated[str, AfterValidator(_folder_name)]
+ModelName = Annotated[ModelRef, BeforeValidator(_model_ref), WithJsonSchema({"type": "string", "minLength": 1})]
 ModelNames = tuple[ModelName, ...]
 
 
@@ -33,26 +82,28 @@ class AgentCognition(Value):
 class Agent(Value):
     """Who the entity is and which models it thinks with."""
 
-    name: str = Field(default="bumble", description="The entity's name; it also names its home folder.", min_length=1)
+    name: EntityName = Field(
+        default="bumble", min_length=1, description="The entity's name; it also names its home folder."
+    )
     models: ModelNames = Field(default=(), description="Fallback order of the conversation, `provider:model` each.")
     cognition: AgentCognition = AgentCognition()
-    always_deliberate: bool = Field(default=False, description="Answer every message with the deliberate profile.")
+    always_deliberate: Switch = Field(default=False, description="Answer every message with the deliberate profile.")
 
 
 class HistoryCompression(Value):
     """When and how a long conversation is made to fit."""
 
-    enabled: bool = Field(default=True, description="Off: the request is only cut to fit, with a marker.")
-    compaction_threshold_ratio: float = Field(
+    enabled: Switch = Field(default=True, description="Off: the request is only cut to fit, with a marker.")
+    compaction_threshold_ratio: Number = Field(
         default=0.75, gt=0, lt=1, description="Share of `max_context_tokens` at which compaction starts."
     )
-    compaction_target_ratio: float = Field(
+    compaction_target_ratio: Number = Field(
         default=0.20, gt=0, lt=1, description="Share of the threshold that the protected tail may keep."
     )
-    compaction_protect_last_n: int = Field(default=12, ge=1, description="Newest messages that are never summarised.")
-    compaction_protect_first_n: int = Field(default=2, ge=0, description="Oldest messages that are never summarised.")
-    compaction_max_passes: int = Field(default=3, ge=1, le=10, description="Rounds of the phases at most.")
-    compaction_flush_to_knowledge: bool = Field(
+    compaction_protect_last_n: Whole = Field(default=12, ge=1, description="Newest messages that are never summarised.")
+    compaction_protect_first_n: Whole = Field(default=2, ge=0, description="Oldest messages that are never summarised.")
+    compaction_max_passes: Whole = Field(default=3, ge=1, le=10, description="Rounds of the phases at most.")
+    compaction_flush_to_knowledge: Switch = Field(
         default=True, description="Keep durable facts in `memory/knowledge.md` before they are summarised away."
     )
     phases: tuple[str, ...] = Field(
@@ -63,17 +114,17 @@ class HistoryCompression(Value):
 class Cognition(Value):
     """Budgets of a turn."""
 
-    max_context_tokens: int = Field(default=32_768, gt=0, description="Size of the window that a request must fit.")
-    reflex_max_tokens: int = Field(default=512, gt=0, description="Longest reply of the reflex profile, in tokens.")
-    deliberate_max_tokens: int = Field(
+    max_context_tokens: Whole = Field(default=32_768, gt=0, description="Size of the window that a request must fit.")
+    reflex_max_tokens: Whole = Field(default=512, gt=0, description="Longest reply of the reflex profile, in tokens.")
+    deliberate_max_tokens: Whole = Field(
         default=2048, gt=0, description="Longest reply of the deliberate profile, in tokens."
     )
-    temperature: float = Field(default=0.7, ge=0, le=2, description="Sampling temperature of both profiles.")
-    tool_continuation_rounds: int = Field(
+    temperature: Number = Field(default=0.7, ge=0, le=2, description="Sampling temperature of both profiles.")
+    tool_continuation_rounds: Whole = Field(
         default=8, ge=0, description="Clamped to 0 to 16; a turn has max(6, min(25, 6 + rounds)) steps."
     )
-    turn_deadline_s: float = Field(default=600, gt=0, description="Longest time a turn may take, in seconds.")
-    max_auxiliary_calls: int = Field(
+    turn_deadline_s: Number = Field(default=600, gt=0, description="Longest time a turn may take, in seconds.")
+    max_auxiliary_calls: Whole = Field(
         default=12, ge=0, description="Router, judge, compaction and probe calls of one turn at most."
     )
     history_compression: HistoryCompression = HistoryCompression()
@@ -100,8 +151,8 @@ class Tools(Value):
     allow: tuple[str, ...] = Field(default=("*",), description="Tools that run without asking.")
     ask: tuple[str, ...] = Field(default=(), description="Tools that run only after the person agreed.")
     deny: tuple[str, ...] = Field(default=(), description="Tools that never run.")
-    timeout_s: float = Field(default=60, gt=0, description="Longest time of one call, in seconds.")
-    max_output_chars: int = Field(
+    timeout_s: Number = Field(default=60, gt=0, description="Longest time of one call, in seconds.")
+    max_output_chars: Whole = Field(
         default=16_000, ge=200, description="Longest tool output that the model sees; the rest is cut with a marker."
     )
 
@@ -109,21 +160,35 @@ class Tools(Value):
 class Gate(Value):
     """How the completion gate may hold a turn open."""
 
-    max_pushbacks: int = Field(default=2, ge=0, description="Refusals of the judge in one turn at most.")
+    max_pushbacks: Whole = Field(default=2, ge=0, description="Refusals of the judge in one turn at most.")
 
 
 class JobSettings(Value):
     """What the configuration may say of one job."""
 
-    enabled: bool = Field(default=True, description="Off: the job never runs by itself.")
+    enabled: Switch = Field(default=True, description="Off: the job never runs by itself.")
     models: ModelNames = Field(default=(), description="Fallback order of this job alone.")
     schedule: str | None = Field(default=None, description="Five-field cron expression in place of the job's own.")
-    turns: int | None = Field(default=None, gt=0, description="Turns that trigger the job, in place of its own number.")
-    timeout: timedelta | None = Field(default=None, description="Longest time of a run, in seconds or as `PT5M`.")
+    turns: Whole | None = Field(
+        default=None, gt=0, description="Turns that trigger the job, in place of its own number."
+    )
+    timeout: Duration | None = Field(default=None, description="Longest time of a run, in seconds or as `PT5M`.")
+
+
+def _sections_beside_disabled(schema: JsonDict) -> None:
+    properties = schema["properties"]
+    if isinstance(properties, dict):
+        schema["additionalProperties"] = {"type": "object", "description": "One plugin's own section, by its name."}
+        del properties["sections"]
 
 
 class Plugins(Value):
-    """Sections of plugins by name, and the names of those that are never imported."""
+    """Sections of plugins by name, and the names of those that are never imported.
+
+    In a file each section stands beside `disabled`: `plugins: {disabled: [shell], files: {workspace: .}}`.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_sections_beside_disabled)
 
     disabled: tuple[str, ...] = Field(default=(), description="Plugins that are never imported.")
     sections: dict[str, dict[str, Any]] = Field(default={}, description="Each plugin's own section, by plugin name.")
@@ -141,7 +206,10 @@ class Plugins(Value):
 class Settings(Value):
     """Everything that a configuration file may say."""
 
-    home: Path | None = Field(default=None, description="Folder that keeps sessions and memory.")
+    home: Folder | None = Field(
+        default=None,
+        description="Folder that keeps sessions and memory; unset: one of the entity's name among the user's data.",
+    )
     agent: Agent = Agent()
     cognition: Cognition = Cognition()
     stages: Stages = Stages()
@@ -149,6 +217,6 @@ class Settings(Value):
         default={}, description='Whose object wins where two plugins offer one name: `{"tool:read_file": PLUGIN}`.'
     )
     plugins: Plugins = Plugins()
-    jobs: dict[str, JobSettings] = {}
+    jobs: dict[str, JobSettings] = Field(default={}, description="What changes about each background job, by its id.")
     tools: Tools = Tools()
     gate: Gate = Gate()

@@ -1,0 +1,55 @@
+"""The command line: `main` runs `bumble` and answers for how it ends.
+
+Nothing of the kernel is imported before a command is called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from . import exit_codes
+from .app import app
+from .failures import report
+from .options import Invocation
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `bumble` with `arguments` (by default those of the process) and return its exit status.
+
+    A command that returns a number chooses the status itself.
+    """
+    _print_whatever_the_encoding()
+    invocation = Invocation()
+    try:
+        given = None if arguments is None else list(arguments)
+        outcome = app.main(given, prog_name="bumble", standalone_mode=False, obj=invocation)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_quietly()
+    except SystemExit as left:
+        return _status(left.code)
+    except BaseException as error:
+        return report(error, debug=invocation.common.debug)
+    return outcome if isinstance(outcome, int) else exit_codes.FINE
+
+
+def _print_whatever_the_encoding() -> None:
+    """Escape what a stream's encoding cannot show, rather than fail half-way."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_quietly() -> int:
+    """End after the reader of our output has gone; the interpreter's last flush must not complain either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return exit_codes.FAILED
+
+
+def _status(code: str | int | None) -> int:
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        return exit_codes.FAILED
+    return code or exit_codes.FINE

@@ -1,0 +1,104 @@
+"""Run `bumble` from the checkout as if it were installed, in a home of its own.
+
+Entry points exist only for installed distributions, so a folder with the metadata of one is put on the path.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parent.parent
+_KEPT = ("PATH", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH")
+
+
+def write_distribution(folder: Path, name: str, version: str, groups: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the metadata of an installed distribution with these entry points into `folder`."""
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    lines = [line for group, points in groups.items() for line in (f"[{group}]", *_assignments(points))]
+    info.joinpath("entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def shipped_entry_points() -> Mapping[str, Mapping[str, str]]:
+    """Return the entry points that `pyproject.toml` declares, by group."""
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    groups: Mapping[str, Mapping[str, str]] = project["entry-points"]
+    return groups
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A machine's view of `bumble`: `site` is where distributions are, `work` the working directory."""
+
+    root: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, root: Path) -> Installed:
+        installed = cls(root)
+        for folder in (installed.site, installed.user, installed.work):
+            folder.mkdir(parents=True)
+        write_distribution(installed.site, "bumble-core", "0.1.0", shipped_entry_points())
+        return installed
+
+    @property
+    def site(self) -> Path:
+        return self.root / "site"
+
+    @property
+    def user(self) -> Path:
+        return self.root / "user"
+
+    @property
+    def work(self) -> Path:
+        return self.root / "work"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Only what a process needs: no key, no setting and no folder of whoever runs the tests."""
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        path = os.pathsep.join(str(folder) for folder in (self.site, CHECKOUT, CHECKOUT / "plugins"))
+        own = {"PYTHONPATH": path, "HOME": str(self.user), "PYTHONDONTWRITEBYTECODE": "", "LANG": "C.UTF-8"}
+        return {**kept, **own, **self.variables}
+
+    def add(self, name: str, version: str, groups: Mapping[str, Mapping[str, str]], **modules: str) -> None:
+        """Install a distribution with these entry points and these modules, given as source text."""
+        write_distribution(self.site, name, version, groups)
+        for module, source in modules.items():
+            self.site.joinpath(f"{module}.py").write_text(source)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "bumble_core", *arguments]
+
+    def bumble(self, *arguments: str, input: str = "", timeout_s: float = 60, **variables: str) -> Ended:
+        """Run `bumble` to its end in `work`; `variables` are added to the environment."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.work,
+            env={**self.environment, **variables},
+            input=input.encode(),
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+def _assignments(points: Mapping[str, str]) -> list[str]:
+    return [f"{name} = {target}" for name, target in points.items()]
