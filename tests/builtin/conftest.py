@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from storage_support import WoundClock
+from tests.builtin.storage_support import WoundClock
 
 from bumble_core.builtin.sessions import SqliteSessions
 

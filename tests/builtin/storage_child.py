@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
-from storage_support import NOON, answer, call, input_of, say, turn_of
+from tests.builtin.storage_support import NOON, answer, call, input_of, say, turn_of
 
 from bumble_core.builtin.documents import FileDocuments
 from bumble_core.builtin.ledger import FileJobLedger

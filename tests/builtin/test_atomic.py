@@ -8,7 +8,7 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from storage_support import FullDisk
+from tests.builtin.storage_support import FullDisk
 
 from bumble_core.builtin.atomic import PART_SUFFIX, sweep, write_atomically
 from bumble_core.builtin.system import SystemClock, SystemFiles

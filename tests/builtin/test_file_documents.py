@@ -8,8 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from storage_processes import start, wait_for
-from storage_support import NOON, FullDisk, WoundClock
+from tests.builtin.storage_processes import start, wait_for
+from tests.builtin.storage_support import NOON, FullDisk, WoundClock
 
 from bumble_core.builtin.atomic import PART_SUFFIX
 from bumble_core.builtin.documents import KEPT_VERSIONS, FileDocuments

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from storage_processes import running
-from storage_support import NOON, CountingFiles, FullDisk, WoundClock
+from tests.builtin.storage_processes import running
+from tests.builtin.storage_support import NOON, CountingFiles, FullDisk, WoundClock
 from structlog.testing import capture_logs
 
 from bumble_core.builtin.atomic import PART_SUFFIX

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from storage_child import STAGES
-from storage_processes import running, start, wait_for
-from storage_support import WoundClock, call, input_of, say
+from tests.builtin.storage_child import STAGES
+from tests.builtin.storage_processes import running, start, wait_for
+from tests.builtin.storage_support import WoundClock, call, input_of, say
 from structlog.testing import capture_logs
 
 from bumble_core.builtin.sessions import SqliteSessions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from storage_support import answer, call, say
+from tests.builtin.storage_support import answer, call, say
 
 from bumble_core.builtin.sessions import SqliteSessions
 from bumble_core.types.messages import Message, Text, Thinking, assistant

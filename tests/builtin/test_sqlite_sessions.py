@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from storage_support import NOON, WoundClock, answer, call, input_of, say, turn_of
+from tests.builtin.storage_support import NOON, WoundClock, answer, call, input_of, say, turn_of
 from structlog.testing import capture_logs
 
 from bumble_core.builtin import session_log, session_schema

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from installed import Installed
+from tests.installed import Installed
 
 GROUP = "bumble_core.commands"
 

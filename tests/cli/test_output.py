@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from installed import Installed
+from tests.installed import Installed
 
 from bumble_core.cli.output import Cell, print_rows, shown
 
