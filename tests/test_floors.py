@@ -12,11 +12,13 @@ KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred"},
     {"ports"},
-    {"hookspecs", "history", "compaction", "metering", "asking", "delivery", "broadcast", "misfits", "chat", "http"},
+    {"hookspecs", "history", "compaction", "metering", "asking", "delivery", "journal", "broadcast"}
+    | {"misfits", "chat", "http"},
     {"tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
+    {"turn_run"},
     {"runtime"},
     {"wiring"},
     {"assembly"},
