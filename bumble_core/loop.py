@@ -61,12 +61,13 @@ class TurnLoop:
     async def run(self, input: TurnInput, limits: Limits) -> TurnContext:
         """Answer one message. Cancelling it gives a turn with status `cancelled`; it does not raise."""
         turn = TurnContext.begin(input, default_route(input, self.settings), limits)
+        deadline = asyncio.timeout(limits.deadline_s)
         try:
             await asyncio.sleep(0)  # what was cancelled before this point is cancelled here
             try:
-                async with asyncio.timeout(limits.deadline_s) as deadline, aclosing(self._steps(turn)) as steps:
-                    async for turn in steps:
-                        pass
+                async with deadline, aclosing(self._steps(turn)) as steps:
+                    async for after in steps:
+                        turn = after
             except TimeoutError:
                 if not deadline.expired():
                     raise

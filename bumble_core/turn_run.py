@@ -8,13 +8,12 @@ from .acting import Hands
 from .delivery import Mouth
 from .journal import Journal
 from .loop import TurnLoop, limits_of
-from .metering import Account
 from .parts import Parts
 from .ports import Emit, Surface
 from .turn_handle import TurnHandle
 from .types.events import TurnStarted
 from .types.messages import Message
-from .types.turn import Turn, TurnContext, TurnInput
+from .types.turn import Turn, TurnInput
 
 
 async def run_turn(parts: Parts, input: TurnInput, surface: Surface, handle: TurnHandle, emit: Emit) -> Turn:
@@ -35,7 +34,8 @@ async def run_turn(parts: Parts, input: TurnInput, surface: Surface, handle: Tur
         handle.hold()
         parts.meter.close(input.id)
     view = None if _same((*input.history, *context.log), context.view) else context.view
-    return await parts.sessions.finish(_record(context, account, parts.clock.now()), view)
+    record = context.record(parts.clock.now(), account.usage, dict(account.calls))
+    return await parts.sessions.finish(record, view)
 
 
 def never_begun(input: TurnInput, at: datetime) -> Turn:
@@ -72,25 +72,6 @@ def _loop(parts: Parts, input: TurnInput, mouth: Mouth, emit: Emit, handle: Turn
         mouth=mouth,
         emit=emit,
         steering=handle.steering,
-    )
-
-
-def _record(context: TurnContext, account: Account, at: datetime) -> Turn:
-    return Turn(
-        id=context.input.id,
-        session_id=context.input.session_id,
-        origin=context.input.origin,
-        surface=context.input.surface,
-        started=context.input.started,
-        finished=at,
-        status=context.status,
-        error=context.error,
-        route=context.route,
-        messages=context.log,
-        delivered=context.delivered,
-        verdicts=context.verdicts,
-        usage=account.usage,
-        calls=dict(account.calls),
     )
 
 
