@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred"},
-    {"ports"},
+    {"errors", "types", "deferred", "servers"},
+    {"ports", "failures"},
     {"hookspecs", "history", "compaction", "metering", "asking", "delivery", "broadcast", "misfits", "chat", "http"},
     {"tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
@@ -29,6 +29,7 @@ PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 MAY_HIDE_IMPORTS = {"bumble_core/deferred.py", "bumble_core/__init__.py", "bumble_core/cli/table.py"}
 PUBLIC = {
     "bumble_core",
+    "bumble_core.errors",
     "bumble_core.ports",
     "bumble_core.types",
     "bumble_core.http",
