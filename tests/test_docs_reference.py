@@ -6,7 +6,7 @@ import re
 import runpy
 
 import pytest
-from installed import CHECKOUT
+from tests.installed import CHECKOUT
 
 from bumble_core.cli import exit_codes
 

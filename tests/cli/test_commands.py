@@ -6,9 +6,9 @@ import pkgutil
 
 import click
 import pytest
-from installed import shipped_entry_points
 
 from bumble_core.cli.table import COMMAND_GROUP, SHIPPED
+from tests.installed import shipped_entry_points
 
 
 def test_every_command_of_the_table_is_an_entry_point() -> None:

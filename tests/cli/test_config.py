@@ -11,7 +11,8 @@ import time
 
 import jsonschema_rs
 import pytest
-from installed import Installed
+
+from tests.installed import Installed
 
 FOREIGN = """\
 agent:

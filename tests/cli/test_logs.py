@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from installed import Installed
+
+from tests.installed import Installed
 
 CODE = """
 import structlog

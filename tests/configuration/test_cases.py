@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import yaml
-from installed import CHECKOUT, Installed
 
 from bumble_core.configuration import read_settings
 from bumble_core.configuration.values import values_of
 from bumble_core.errors import ConfigError
 from bumble_core.types.settings import Settings
+from tests.installed import CHECKOUT, Installed
 
 CASES = yaml.safe_load((CHECKOUT / "tests" / "cases" / "cases.yaml").read_text(encoding="utf-8"))["cases"]
 ROWS: list[dict[str, Any]] = next(case for case in CASES if case["id"] == "H22_config_yaml")["given"]["rows"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from installed import CHECKOUT
 
 from bumble_core.configuration.keys import known_keys
+from tests.installed import CHECKOUT
 
 NAMES = sorted({key[-1] if key[-1] != "NAME" else key[-2] for key, _ in known_keys()} - {"plugins"} | {"sections"})
 STAGES = {key[1] for key, _ in known_keys() if key[0] == "stages"}  # read together, by the name of their slot

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Machine
+from tests.machine import Machine
 
 from bumble_core.configuration import read_settings
 from bumble_core.errors import ConfigError

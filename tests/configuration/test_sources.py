@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machine import Machine
+from tests.machine import Machine
 
 from bumble_core.configuration import Configuration
 from bumble_core.configuration.values import values_of
