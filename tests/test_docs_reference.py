@@ -6,9 +6,9 @@ import re
 import runpy
 
 import pytest
-from tests.installed import CHECKOUT
 
 from bumble_core.cli import exit_codes
+from tests.installed import CHECKOUT
 
 GENERATOR = runpy.run_path(str(CHECKOUT / "docs" / "generate.py"))
 

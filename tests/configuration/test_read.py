@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.machine import Machine
 
 from bumble_core.configuration import read_settings
 from bumble_core.errors import ConfigError
 from bumble_core.types.inference import ModelRef
 from bumble_core.types.settings import Settings
+from tests.machine import Machine
 
 
 @pytest.mark.parametrize(

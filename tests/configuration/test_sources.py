@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.machine import Machine
 
 from bumble_core.configuration import Configuration
 from bumble_core.configuration.values import values_of
 from bumble_core.errors import ConfigError
+from tests.machine import Machine
 
 
 def test_the_first_place_that_has_a_file_wins(machine: Machine) -> None:

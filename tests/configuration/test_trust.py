@@ -8,13 +8,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from tests.machine import Machine
 
 from bumble_core.configuration import Configuration, examine
 from bumble_core.configuration.keys import known_keys
 from bumble_core.configuration.trust import Trust, is_harmless
 from bumble_core.errors import ConfigError
 from tests.installed import CHECKOUT
+from tests.machine import Machine
 
 FOREIGN = """
 home: /elsewhere
