@@ -1,0 +1,188 @@
+"""Write the generated pages of the reference: `python docs/generate.py`; `--check` only tells which are out of date.
+
+Hooks are read from the source of `hookspecs.py`, `ports.py` and the shipped plugins, commands from click's own objects.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import pkgutil
+import sys
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+_NOTE = "<!-- Written by `python docs/generate.py`; do not edit. -->"
+
+_HOOKS_INTRO = """
+A plugin is a class with methods of these names, each marked with `@hookimpl` from `bumble_core`. Hooks run once,
+synchronously, while a runtime is assembled, and only build objects; what happens in a turn happens in the methods of
+those objects, the *ports*.
+
+An implementation names only the arguments it uses, in any order. More arguments may be added later.
+
+- A hook that **collects** takes a list from every plugin. Where two plugins offer one name, the shipped one stays;
+  `prefer: {"tool:read_file": PLUGIN}` in the configuration settles it otherwise.
+- A hook that fills a **slot** takes one object. `stages: {router: PLUGIN}` in the configuration decides; otherwise
+  `@hookimpl(tryfirst=True)` comes before `@hookimpl`, and that before `@hookimpl(trylast=True)`, which all shipped
+  plugins use. Two best claims of equal rank are an error. `@hookimpl(wrapper=True)` changes whoever fills the slot.
+
+What `Settings`, `Request`, `TurnContext` and the other values hold stands in the modules of `bumble_core.types`.
+"""
+
+_ROOT_COMMAND = "bumble"
+_EVERYWHERE = {"--debug", "--version", "--help"}
+_COMMANDS_INTRO = """
+Every command also takes `--debug`, `--version` and `--help`. Options that several commands share may stand before or
+after the name of the command. What the exit status means: [exit codes](exit-codes.md).
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Implementation:
+    """A hook as one shipped plugin implements it."""
+
+    plugin: str
+    path: Path
+    source: str
+
+
+def hooks_page() -> str:
+    """Describe every hook: arguments, port, and how a shipped plugin implements it."""
+    ports = {node.name: node for node in _body("bumble_core/ports.py") if isinstance(node, ast.ClassDef)}
+    hooks = [node for node in _body("bumble_core/hookspecs.py") if isinstance(node, ast.FunctionDef)]
+    found = implementations()
+    rows = [f"| [`{hook.name}`](#{hook.name}) | {_kind(hook)} | `{_port(hook, ports)}` |" for hook in hooks]
+    table = "\n".join(["| hook | kind | port |", "| --- | --- | --- |", *rows])
+    sections = [_hook_section(hook, ports[_port(hook, ports)], found[hook.name]) for hook in hooks]
+    return "\n\n".join(["# Hooks", _NOTE, _HOOKS_INTRO.strip(), table, *sections]) + "\n"
+
+
+def implementations() -> dict[str, list[Implementation]]:
+    """Return for each hook how the kernel's own plugin and those under `plugins/` implement it, shortest first."""
+    found: dict[str, list[Implementation]] = {}
+    for path in [ROOT / "bumble_core/builtin/__init__.py", *sorted((ROOT / "plugins").rglob("*.py"))]:
+        text = path.read_text(encoding="utf-8")
+        classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+        for method in (each for node in classes for each in node.body if isinstance(each, ast.FunctionDef)):
+            if method.name.startswith("bumble_"):
+                first = min([method.lineno, *(decorator.lineno for decorator in method.decorator_list)])
+                source = textwrap.dedent("\n".join(text.splitlines()[first - 1 : method.end_lineno]))
+                named = "core" if path.is_relative_to(ROOT / "bumble_core") else path.relative_to(ROOT).parts[1]
+                entry = Implementation(plugin=named.removeprefix("bumble_"), path=path.relative_to(ROOT), source=source)
+                found.setdefault(method.name, []).append(entry)
+    return {name: sorted(entries, key=lambda e: (e.source.count("\n"), e.plugin)) for name, entries in found.items()}
+
+
+def hook_names() -> tuple[str, ...]:
+    """Return the name of every hook, in the order of `hookspecs.py`."""
+    return tuple(node.name for node in _body("bumble_core/hookspecs.py") if isinstance(node, ast.FunctionDef))
+
+
+def commands_page() -> str:
+    """Describe every shipped command, its arguments and options."""
+    points = _project()["entry-points"]["bumble_core.commands"]
+    app = pkgutil.resolve_name("bumble_core.cli.app:app")
+    sections = list(_command_sections(app, _ROOT_COMMAND))
+    for name, path in points.items():
+        sections += _command_sections(pkgutil.resolve_name(path), f"{_ROOT_COMMAND} {name}")
+    return "\n\n".join(["# Commands", _NOTE, _COMMANDS_INTRO.strip(), *sections]) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {"hooks.md": hooks_page, "commands.md": commands_page}
+
+
+def main() -> int:
+    """Write the pages that differ, or name them with `--check`."""
+    parser = argparse.ArgumentParser(description="Write the generated pages of the reference.")
+    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 when a page is out of date")
+    checks_only = parser.parse_args().check
+    stale = [name for name, page in PAGES.items() if not _is_current(REFERENCE / name, page())]
+    for name in stale:
+        print(f"{REFERENCE / name}: {'out of date' if checks_only else 'written'}")
+        if not checks_only:
+            (REFERENCE / name).write_text(PAGES[name](), encoding="utf-8")
+    return 1 if checks_only and stale else 0
+
+
+def _hook_section(hook: ast.FunctionDef, port: ast.ClassDef, found: list[Implementation]) -> str:
+    given = [f"- `{each.arg}: {ast.unparse(each.annotation)}`" for each in hook.args.args if each.annotation]
+    returned = ast.unparse(hook.returns) if hook.returns else "None"
+    plugins = ", ".join(sorted({f"`{each.plugin}`" for each in found}))
+    example = found[0]
+    return "\n\n".join(
+        [
+            f"## {hook.name}",
+            f"{_kind(hook)}. {_docstring(hook)}",
+            "Arguments:",
+            "\n".join(given),
+            f"Returns `{returned}`.",
+            _port_source(port),
+            f"Implemented by {plugins}. In `{example.path}`:",
+            f"```py\n{example.source}\n```",
+        ]
+    )
+
+
+def _port_source(port: ast.ClassDef) -> str:
+    """Show a port as its methods alone, with the words of its docstring above them."""
+    text = (ROOT / "bumble_core/ports.py").read_text(encoding="utf-8").splitlines()
+    methods = [node for node in port.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    first = min(line for node in methods for line in (node.lineno, *(each.lineno for each in node.decorator_list)))
+    source = "\n".join([f"class {port.name}(Protocol):", *text[first - 1 : port.end_lineno]])
+    return f"The port `{port.name}`: {_docstring(port)}\n\n```py\n{source}\n```"
+
+
+def _docstring(node: ast.FunctionDef | ast.ClassDef) -> str:
+    words = inspect.cleandoc(ast.get_docstring(node) or "")
+    head, raises, errors = words.partition("\nRaises:\n")
+    listed = "\n".join(f"- {line.strip()}" for line in errors.splitlines())
+    return f"{head.rstrip()}\n\nIt raises:\n\n{listed}" if raises else words
+
+
+def _kind(hook: ast.FunctionDef) -> str:
+    return "Collects" if "_collect" in [ast.unparse(each) for each in hook.decorator_list] else "Slot"
+
+
+def _port(hook: ast.FunctionDef, ports: Mapping[str, ast.ClassDef]) -> str:
+    names = [node.id for node in ast.walk(hook.returns) if isinstance(node, ast.Name)] if hook.returns else []
+    return next(name for name in names if name in ports)
+
+
+def _body(path: str) -> list[ast.stmt]:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+
+
+def _command_sections(command: click.Command, name: str) -> Iterator[str]:
+    context = click.Context(command, info_name=name, **command.context_settings)
+    usage = " ".join([name, *command.collect_usage_pieces(context)])
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    own = [each for each in options if name == _ROOT_COMMAND or not _EVERYWHERE & set(each.opts)]
+    records = [record for each in own if (record := each.get_help_record(context))]
+    lines = "\n".join(f"- `{names}`: {' '.join(words.split())}" for names, words in records)
+    heading = f"{'##' if name.count(' ') < 2 else '###'} {name}"
+    parts = [heading, f"```text\n{usage}\n```", inspect.cleandoc(command.help or ""), lines]
+    yield "\n\n".join(part for part in parts if part)
+    for below in getattr(command, "commands", {}).values():
+        yield from _command_sections(below, f"{name} {below.name}")
+
+
+def _project() -> dict[str, dict[str, dict[str, str]]]:
+    project: dict[str, dict[str, dict[str, str]]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return project
+
+
+def _is_current(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
