@@ -55,9 +55,18 @@ class Implementation:
     source: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """What an occupant must do: its methods as source, without the docstring."""
+
+    name: str
+    words: str
+    source: str
+
+
 def hooks_page() -> str:
     """Describe every hook: arguments, port, and how a shipped plugin implements it."""
-    ports = {node.name: node for node in _body("bumble_core/ports.py") if isinstance(node, ast.ClassDef)}
+    ports = _ports()
     hooks = [node for node in _body("bumble_core/hookspecs.py") if isinstance(node, ast.FunctionDef)]
     found = implementations()
     rows = [f"| [`{hook.name}`](#{hook.name}) | {_kind(hook)} | `{_port(hook, ports)}` |" for hook in hooks]
@@ -74,8 +83,8 @@ def implementations() -> dict[str, list[Implementation]]:
         classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
         for method in (each for node in classes for each in node.body if isinstance(each, ast.FunctionDef)):
             if method.name.startswith("bumble_"):
-                first = min([method.lineno, *(decorator.lineno for decorator in method.decorator_list)])
-                source = textwrap.dedent("\n".join(text.splitlines()[first - 1 : method.end_lineno]))
+                lines = text.splitlines()[_first_line(method) - 1 : method.end_lineno]
+                source = textwrap.dedent("\n".join(lines))
                 named = "core" if path.is_relative_to(ROOT / "bumble_core") else path.relative_to(ROOT).parts[1]
                 entry = Implementation(plugin=named.removeprefix("bumble_"), path=path.relative_to(ROOT), source=source)
                 found.setdefault(method.name, []).append(entry)
@@ -113,7 +122,7 @@ def main() -> int:
     return 1 if checks_only and stale else 0
 
 
-def _hook_section(hook: ast.FunctionDef, port: ast.ClassDef, found: list[Implementation]) -> str:
+def _hook_section(hook: ast.FunctionDef, port: Port, found: list[Implementation]) -> str:
     given = [f"- `{each.arg}: {ast.unparse(each.annotation)}`" for each in hook.args.args if each.annotation]
     returned = ast.unparse(hook.returns) if hook.returns else "None"
     plugins = ", ".join(sorted({f"`{each.plugin}`" for each in found}))
@@ -125,20 +134,30 @@ def _hook_section(hook: ast.FunctionDef, port: ast.ClassDef, found: list[Impleme
             "Arguments:",
             "\n".join(given),
             f"Returns `{returned}`.",
-            _port_source(port),
+            f"The port `{port.name}`: {port.words}",
+            f"```py\n{port.source}\n```",
             f"Implemented by {plugins}. In `{example.path}`:",
             f"```py\n{example.source}\n```",
         ]
     )
 
 
-def _port_source(port: ast.ClassDef) -> str:
-    """Show a port as its methods alone, with the words of its docstring above them."""
-    text = (ROOT / "bumble_core/ports.py").read_text(encoding="utf-8").splitlines()
-    methods = [node for node in port.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    first = min(line for node in methods for line in (node.lineno, *(each.lineno for each in node.decorator_list)))
-    source = "\n".join([f"class {port.name}(Protocol):", *text[first - 1 : port.end_lineno]])
-    return f"The port `{port.name}`: {_docstring(port)}\n\n```py\n{source}\n```"
+def _ports() -> dict[str, Port]:
+    """Read the ports from `ports.py`, or from the modules of a package of that name."""
+    found: dict[str, Port] = {}
+    for path in sorted([*(ROOT / "bumble_core").glob("ports.py"), *(ROOT / "bumble_core").glob("ports/*.py")]):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef):
+                methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+                first = min(_first_line(each) for each in methods)
+                lines = [f"class {node.name}(Protocol):", *text.splitlines()[first - 1 : node.end_lineno]]
+                found[node.name] = Port(name=node.name, words=_docstring(node), source="\n".join(lines))
+    return found
+
+
+def _first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
 def _docstring(node: ast.FunctionDef | ast.ClassDef) -> str:
@@ -152,7 +171,7 @@ def _kind(hook: ast.FunctionDef) -> str:
     return "Collects" if "_collect" in [ast.unparse(each) for each in hook.decorator_list] else "Slot"
 
 
-def _port(hook: ast.FunctionDef, ports: Mapping[str, ast.ClassDef]) -> str:
+def _port(hook: ast.FunctionDef, ports: Mapping[str, Port]) -> str:
     names = [node.id for node in ast.walk(hook.returns) if isinstance(node, ast.Name)] if hook.returns else []
     return next(name for name in names if name in ports)
 
