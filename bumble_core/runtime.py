@@ -17,7 +17,6 @@ from .errors import ConfigError
 from .home import open_home
 from .jobs.controller import JobController
 from .loop import TurnLoop, limits_of
-from .metering import Account
 from .parts import Parts
 from .ports import (
     Documents,
@@ -37,7 +36,7 @@ from .types.inference import ModelRef
 from .types.messages import Message, user
 from .types.plugins import Choice, PluginReport
 from .types.settings import Settings
-from .types.turn import Origin, Turn, TurnContext, TurnInput
+from .types.turn import Origin, Turn, TurnInput
 
 log = structlog.get_logger(__name__)
 
@@ -232,24 +231,8 @@ class Runtime:
         finally:
             self.parts.meter.close(input.id)
         view = None if _same((*session.view, *context.log), context.view) else context.view
-        return await self.sessions.finish(self._record(context, account), view)
-
-    def _record(self, context: TurnContext, account: Account) -> Turn:
-        return Turn(
-            id=context.input.id,
-            session_id=context.input.session_id,
-            origin=context.input.origin,
-            surface=context.input.surface,
-            started=context.input.started,
-            finished=self.parts.clock.now(),
-            status=context.status,
-            error=context.error,
-            route=context.route,
-            messages=context.log,
-            delivered=context.delivered,
-            verdicts=context.verdicts,
-            usage=account.usage,
-            calls=dict(account.calls),
+        return await self.sessions.finish(
+            context.record(self.parts.clock.now(), account.usage, dict(account.calls)), view
         )
 
 

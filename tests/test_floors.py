@@ -11,9 +11,9 @@ ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred"},
-    {"ports"},
-    {"hookspecs", "history", "compaction", "metering", "asking", "delivery", "broadcast", "misfits", "chat", "http"},
-    {"tools", "tool_calls", "slots", "prompt"},
+    {"ports", "servers", "signatures", "misfits"},
+    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery", "broadcast"},
+    {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
@@ -27,14 +27,7 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 MODULES = sorted(KERNEL.rglob("*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 MAY_HIDE_IMPORTS = {"bumble_core/deferred.py", "bumble_core/__init__.py", "bumble_core/cli/table.py"}
-PUBLIC = {
-    "bumble_core",
-    "bumble_core.ports",
-    "bumble_core.types",
-    "bumble_core.http",
-    "bumble_core.testing",
-    "bumble_core.chat",
-}
+PUBLIC = {"bumble_core"} | {f"bumble_core.{n}" for n in ("ports", "types", "errors", "chat", "http", "testing")}
 
 
 def _name(path: Path) -> str:

@@ -180,6 +180,25 @@ class TurnContext:
     def refitted(self, view: tuple[Message, ...]) -> TurnContext:
         return replace(self, view=view)
 
+    def record(self, finished: datetime, usage: Usage, calls: dict[str, int]) -> Turn:
+        """Return what is kept of the turn; `calls` counts its requests by purpose."""
+        return Turn(
+            id=self.input.id,
+            session_id=self.input.session_id,
+            origin=self.input.origin,
+            surface=self.input.surface,
+            started=self.input.started,
+            finished=finished,
+            status=self.status,
+            error=self.error,
+            route=self.route,
+            messages=self.log,
+            delivered=self.delivered,
+            verdicts=self.verdicts,
+            usage=usage,
+            calls=calls,
+        )
+
     def appended(self, message: Message) -> TurnContext:
         return replace(self, view=(*self.view, message), log=(*self.log, message))
 

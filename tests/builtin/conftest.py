@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.builtin.storage_support import WoundClock
 
 from bumble_core.builtin.sessions import SqliteSessions
+from tests.builtin.storage_support import WoundClock
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
-from tests.builtin.storage_support import NOON, answer, call, input_of, say, turn_of
-
 from bumble_core.builtin.documents import FileDocuments
 from bumble_core.builtin.ledger import FileJobLedger
 from bumble_core.builtin.sessions import SqliteSessions
@@ -17,6 +15,7 @@ from bumble_core.builtin.system import SystemClock, SystemFiles
 from bumble_core.errors import VersionConflict
 from bumble_core.types.jobs import Cause, RunRecord
 from bumble_core.types.messages import assistant, user
+from tests.builtin.storage_support import NOON, answer, call, input_of, say, turn_of
 
 STAGES = ("begun", "called", "half-answered", "finished")
 

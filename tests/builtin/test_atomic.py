@@ -8,11 +8,11 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from tests.builtin.storage_support import FullDisk
 
 from bumble_core.builtin.atomic import PART_SUFFIX, sweep, write_atomically
 from bumble_core.builtin.system import SystemClock, SystemFiles
 from bumble_core.ports import Clock, Files
+from tests.builtin.storage_support import FullDisk
 
 FAILURES = [("open", 0), ("write", 0), ("write", 3), ("fsync", 0), ("replace", 0)]
 

@@ -8,8 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.builtin.storage_processes import start, wait_for
-from tests.builtin.storage_support import NOON, FullDisk, WoundClock
 
 from bumble_core.builtin.atomic import PART_SUFFIX
 from bumble_core.builtin.documents import KEPT_VERSIONS, FileDocuments
@@ -17,6 +15,8 @@ from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import ContractError, DocumentError, VersionConflict
 from bumble_core.ports import Documents
 from bumble_core.types.documents import ABSENT
+from tests.builtin.storage_processes import start, wait_for
+from tests.builtin.storage_support import NOON, FullDisk, WoundClock
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.builtin.storage_processes import running
-from tests.builtin.storage_support import NOON, CountingFiles, FullDisk, WoundClock
 from structlog.testing import capture_logs
 
 from bumble_core.builtin.atomic import PART_SUFFIX
@@ -17,6 +15,8 @@ from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import ContractError
 from bumble_core.ports import JobLedger
 from bumble_core.types.jobs import Cause, JobState, RunRecord
+from tests.builtin.storage_processes import running
+from tests.builtin.storage_support import NOON, CountingFiles, FullDisk, WoundClock
 
 
 @pytest.fixture

@@ -7,9 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.builtin.storage_child import STAGES
-from tests.builtin.storage_processes import running, start, wait_for
-from tests.builtin.storage_support import WoundClock, call, input_of, say
 from structlog.testing import capture_logs
 
 from bumble_core.builtin.sessions import SqliteSessions
@@ -17,6 +14,9 @@ from bumble_core.builtin.system import SystemClock
 from bumble_core.errors import SessionBusy
 from bumble_core.history import repair
 from bumble_core.types.messages import assistant
+from tests.builtin.storage_child import STAGES
+from tests.builtin.storage_processes import running, start, wait_for
+from tests.builtin.storage_support import WoundClock, call, input_of, say
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.builtin.storage_support import answer, call, say
 
 from bumble_core.builtin.sessions import SqliteSessions
 from bumble_core.types.messages import Message, Text, Thinking, assistant
+from tests.builtin.storage_support import answer, call, say
 
 SAID = (
     "I write C++ and C.",

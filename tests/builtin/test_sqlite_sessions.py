@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.builtin.storage_support import NOON, WoundClock, answer, call, input_of, say, turn_of
 from structlog.testing import capture_logs
 
 from bumble_core.builtin import session_log, session_schema
@@ -16,6 +15,7 @@ from bumble_core.builtin.sessions import SqliteSessions
 from bumble_core.errors import ContractError, HomeError, RunError
 from bumble_core.ports import Sessions
 from bumble_core.types.messages import Message, Text, ToolResult, assistant, tool_message, user
+from tests.builtin.storage_support import NOON, WoundClock, answer, call, input_of, say, turn_of
 
 
 def test_it_fills_the_port_and_touches_nothing_before_its_first_use(tmp_path: Path, clock: WoundClock) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tests.installed import Installed
 
 GROUP = "bumble_core.commands"

@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.installed import Installed
 
 from bumble_core.cli.output import Cell, print_rows, shown
+from tests.installed import Installed
 
 ROWS: list[list[Cell]] = [["路由", None, ["a", "b"]], ["judge", True, []]]
 

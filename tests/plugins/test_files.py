@@ -16,9 +16,9 @@ from bumble_files import FilesConfig, FilesPlugin
 from bumble_files.tools import FileTools
 from bumble_files.workspace import Workspace
 from pydantic import ValidationError
-from workspaces import ask, call, case
 
 from bumble_core import Settings, ToolError
+from tests.plugins.workspaces import ask, call, case
 
 ROWS: list[dict[str, Any]] = case("H21_edit_file")["given"]["rows"]
 

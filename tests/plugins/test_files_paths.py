@@ -17,7 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
-from workspaces import ask, build, call, case, outside
+
+from tests.plugins.workspaces import ask, build, call, case, outside
 
 CASE = case("H20_path_escape")
 TREE: dict[str, str] = CASE["given"]["tree"] | {

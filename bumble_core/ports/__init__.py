@@ -1,0 +1,51 @@
+"""What a stage must do. One Protocol per slot or offer, one verb per Protocol, stores aside.
+
+Collaborators reach a stage through the hook that builds it, data through its method. An occupant may also have
+`async def aclose(self) -> None`; the runtime calls it once, when it closes.
+"""
+
+from __future__ import annotations
+
+from .keeping import Documents, Sessions
+from .people import Emit, ModelChoices, Observer, Surface
+from .system import Clock, Files
+from .thinking import (
+    Compactor,
+    Inference,
+    Judge,
+    Phase,
+    PromptSection,
+    Provider,
+    Router,
+    SignalSource,
+    TokenCounter,
+    Tool,
+    ToolRunner,
+)
+from .working import Execute, Job, JobLedger, JobRunner
+
+__all__ = [
+    "Clock",
+    "Compactor",
+    "Documents",
+    "Emit",
+    "Execute",
+    "Files",
+    "Inference",
+    "Job",
+    "JobLedger",
+    "JobRunner",
+    "Judge",
+    "ModelChoices",
+    "Observer",
+    "Phase",
+    "PromptSection",
+    "Provider",
+    "Router",
+    "Sessions",
+    "SignalSource",
+    "Surface",
+    "TokenCounter",
+    "Tool",
+    "ToolRunner",
+]

@@ -1,0 +1,53 @@
+"""Background cognition: jobs, their ledger and who runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from ..types.jobs import Cause, JobResult, JobSpec, JobState, JobView, RunRecord
+
+
+@runtime_checkable
+class Job(Protocol):
+    """Background cognition: reads a view, returns what it would write."""
+
+    @property
+    def spec(self) -> JobSpec: ...
+    async def run(self, view: JobView) -> JobResult: ...
+
+
+@runtime_checkable
+class JobLedger(Protocol):
+    """States of jobs and records of runs, under `memory/cognition/` of the home.
+
+    `lease` gives True to one holder per job on a home, across processes; a dead process gives it up. `open_run` is
+    durable before the job works; `interrupt` closes the open runs of dead processes and returns them.
+    """
+
+    async def state(self, job: str) -> JobState: ...
+    async def save(self, job: str, state: JobState) -> None: ...
+    async def open_run(self, record: RunRecord) -> None: ...
+    async def close_run(self, record: RunRecord) -> None: ...
+    async def runs(self, job: str | None = None, limit: int | None = None) -> tuple[RunRecord, ...]: ...
+    async def interrupt(self, at: datetime) -> tuple[RunRecord, ...]: ...
+    def lease(self, job: str) -> AbstractAsyncContextManager[bool]: ...
+
+
+class Execute(Protocol):
+    """Runs one job to its record; the view is built when it runs."""
+
+    def __call__(self, job_id: str, cause: Cause) -> Awaitable[RunRecord]: ...
+
+
+@runtime_checkable
+class JobRunner(Protocol):
+    """Has jobs executed, in this process or elsewhere, without making the caller wait.
+
+    `drain` waits for the runs that were started here, at most `wait_s`, and cancels the rest.
+    """
+
+    async def submit(self, job_id: str, cause: Cause) -> None: ...
+    async def drain(self, wait_s: float) -> None: ...
