@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import structlog
 
 from .delivery import Mouth, is_yes
-from .ports import Emit, Sessions, Tool, ToolRunner
+from .journal import Journal
+from .ports import Emit, Tool, ToolRunner
 from .tool_calls import CallGate, approval, limited
 from .types.events import ToolFinished, ToolStarted
 from .types.messages import ResultStatus, ToolCall, ToolResult, tool_message
@@ -27,7 +28,7 @@ class Hands:
     runner: ToolRunner
     gate: CallGate
     settings: Tools
-    sessions: Sessions
+    journal: Journal
     mouth: Mouth
     emit: Emit
 
@@ -43,10 +44,11 @@ class Hands:
             else:
                 turn = await self.record(turn, call, answer(call, refusal, "refused"))
                 yield turn
-        async for result in self._ordered(tuple(cleared), turn):
-            call = next(call for call in cleared if call.id == result.call_id)
-            turn = await self._told(turn, call, result)
-            yield turn
+        async with aclosing(self._ordered(tuple(cleared), turn)) as results:
+            async for result in results:
+                call = next(call for call in cleared if call.id == result.call_id)
+                turn = await self._told(turn, call, result)
+                yield turn
         for call in turn.pending_calls:
             turn = await self.record(turn, call, answer(call, "the tool runner gave no result", "error"))
             yield turn
@@ -57,7 +59,7 @@ class Hands:
         fitting = limited(result, self.settings.max_output_chars)
         kept = fitting.model_copy(update={"name": call.name, "is_work": tool is None or tool.is_work})
         message = tool_message(kept)
-        await self.sessions.append(turn.input.id, message)
+        await self.journal.append(message)
         self.emit(ToolFinished(turn.input.id, call, kept))
         return turn.observed(message)
 
@@ -76,7 +78,7 @@ class Hands:
             return
         waiting: dict[str, ToolResult] = {}
         open_calls = {call.id: call for call in calls}
-        async with aclosing(self.runner.run(calls, turn)) as results:
+        async with aclosing(self._results(calls, turn)) as results:
             async for result in results:
                 if open_calls.pop(result.call_id, None) is None:
                     log.warning("tool.unexpected_result", call=result.call_id)
@@ -88,6 +90,15 @@ class Hands:
         for call in calls:
             if call.id in waiting:
                 yield waiting.pop(call.id)
+
+    async def _results(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
+        """Pass on what the runner gives; one that fails has given no more results."""
+        try:
+            async with aclosing(self.runner.run(calls, turn)) as results:
+                async for result in results:
+                    yield result
+        except Exception as error:
+            log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=type(error).__name__)
 
     async def _told(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
         if result.said:

@@ -13,7 +13,18 @@ from .builtin.system import SystemClock, SystemFiles
 from .errors import ConfigError, PluginError
 from .home import default_home
 from .parts import Parts
-from .plugins import Candidate, check_names, construct, discover, load, offered_hooks, register, remedy_for, report
+from .plugins import (
+    CORE,
+    Candidate,
+    check_names,
+    construct,
+    discover,
+    load,
+    offered_hooks,
+    register,
+    remedy_for,
+    report,
+)
 from .ports import Clock, Files
 from .runtime import Runtime
 from .types.plugins import PluginReport
@@ -21,8 +32,6 @@ from .types.settings import Settings
 from .wiring import Given, Wiring
 
 log = structlog.get_logger(__name__)
-
-_CORE = "core"
 
 
 def assemble(
@@ -59,7 +68,9 @@ def assemble(
         for name, instance in (plugins or {}).items()
     ]
     candidates = (*(c for c in found if c.name not in (plugins or {})), *own)
-    check_names(candidates, settings)
+    if CORE in (plugins or {}):
+        raise PluginError(CORE, "the name is the kernel's own", "give the plugin another name")
+    check_names([*(each.name for each in candidates), *(each.name for each in duplicates)], settings)
     parts, reports = _built(given, candidates)
     ordered = tuple(sorted((*reports, *duplicates), key=lambda r: (r.name, r.distribution)))
     if strict and (problems := [r for r in ordered if r.reason and r.state != "disabled"]):
@@ -93,10 +104,10 @@ def _built(given: Given, candidates: tuple[Candidate, ...]) -> tuple[Parts, list
 
 
 def _attempt(given: Given, loaded: Mapping[str, tuple[Candidate, object]]) -> tuple[Parts, list[PluginReport]]:
-    instances: dict[str, object] = {_CORE: CorePlugin()}
+    instances: dict[str, object] = {CORE: CorePlugin()}
     for name, (candidate, plugin) in loaded.items():
         instances[name] = construct(candidate, plugin, given.settings.plugins.sections.get(name, {}))
-    shipped = frozenset({_CORE, *(name for name, (candidate, _) in loaded.items() if candidate.is_shipped)})
+    shipped = frozenset({CORE, *(name for name, (candidate, _) in loaded.items() if candidate.is_shipped)})
     wiring = Wiring(register(instances), shipped, given)
     parts = wiring.parts()
     reports: list[PluginReport] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import structlog
 
 from .ports import Emit, Surface
@@ -14,6 +16,7 @@ from .types.turn import TurnContext
 log = structlog.get_logger(__name__)
 
 _YES, _NO = "yes", "no"
+_LONGEST_S = 30.0  # for a surface to take one text; a person who is asked has the whole turn
 
 
 class Mouth:
@@ -29,7 +32,8 @@ class Mouth:
             return
         self._has_draft = True
         try:
-            await self._surface.draft(delta, turn)
+            async with asyncio.timeout(_LONGEST_S):
+                await self._surface.draft(delta, turn)
         except Exception as error:
             log.warning("surface.draft_failed", surface=self._surface.name, error=repr(error))
 
@@ -39,7 +43,8 @@ class Mouth:
             return
         self._has_draft = False
         try:
-            await self._surface.withdraw(turn)
+            async with asyncio.timeout(_LONGEST_S):
+                await self._surface.withdraw(turn)
         except Exception as error:
             log.warning("surface.withdraw_failed", surface=self._surface.name, error=repr(error))
 
@@ -47,7 +52,8 @@ class Mouth:
         """Hand over a text; the returned turn counts it only when the surface says that it arrived."""
         self._has_draft = False
         try:
-            delivery = await self._surface.deliver(text, turn)
+            async with asyncio.timeout(_LONGEST_S):
+                delivery = await self._surface.deliver(text, turn)
         except Exception as error:
             log.warning("surface.deliver_failed", surface=self._surface.name, error=repr(error))
             delivery = Delivery(delivered=False, problem=f"{type(error).__name__}: {error}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -19,13 +19,14 @@ import structlog
 from .acting import Hands, answer
 from .delivery import Mouth
 from .errors import ContextOverflow, InferenceError
-from .ports import Emit, Inference, Judge, Router, Sessions, SignalSource, TokenCounter
+from .journal import Journal
+from .ports import Emit, Inference, Judge, Router, SignalSource, TokenCounter
 from .prompt import Prompt
 from .room import Room
-from .types.base import new_id
+from .tool_calls import with_safe_calls
 from .types.events import Drafted, Judged, Routed, Steered
 from .types.inference import Completion, Profile, Request
-from .types.messages import Message, Part, ResultStatus, ToolCall, assistant, user
+from .types.messages import ResultStatus, assistant, user
 from .types.settings import Settings
 from .types.turn import Limits, Route, TurnContext, TurnInput, Verdict
 
@@ -51,7 +52,7 @@ class TurnLoop:
 
     stages: Stages
     settings: Settings
-    sessions: Sessions
+    journal: Journal
     hands: Hands
     mouth: Mouth
     emit: Emit
@@ -60,39 +61,54 @@ class TurnLoop:
     async def run(self, input: TurnInput, limits: Limits) -> TurnContext:
         """Answer one message. Cancelling it gives a turn with status `cancelled`; it does not raise."""
         turn = TurnContext.begin(input, default_route(input, self.settings), limits)
+        deadline = asyncio.timeout(limits.deadline_s)
         try:
-            async with asyncio.timeout(limits.deadline_s):
-                turn = await self._route(turn)
-                context = await self.stages.prompt.context_text(turn)
-                while turn.steps_left > 0:
-                    turn = await self._steer(turn)
-                    turn = await self._ask(turn, context)
-                    if turn.pending_calls and not turn.steps_left:
-                        turn = await self._answered(turn, "refused", "the turn has no step left")
-                        break
-                    if turn.pending_calls:
-                        await self.mouth.withdraw(turn)
-                        async with aclosing(self.hands.act(turn)) as acted:
-                            async for after in acted:
-                                turn = after
-                        if not turn.end_requested:
-                            continue
-                    turn = await self._judge(turn)
-                    if turn.verdicts[-1].done:
-                        return await self._close(turn.ended("done"))
-                    await self.mouth.withdraw(turn)
-            problem = f"stopped after {turn.step} steps and {turn.pushbacks} push-backs"
-            return await self._close(turn.ended("capped", problem))
-        except TimeoutError:
-            turn = await self._answered(turn, "timeout", f"the turn's deadline of {limits.deadline_s:g} s passed")
-            return await self._close(turn.ended("capped", f"no end within {limits.deadline_s:g} s"))
-        except InferenceError as error:
-            await self.mouth.withdraw(turn)
-            return turn.ended("failed", str(error))
+            await asyncio.sleep(0)  # what was cancelled before this point is cancelled here
+            try:
+                async with deadline, aclosing(self._steps(turn)) as steps:
+                    async for after in steps:
+                        turn = after
+            except TimeoutError:
+                if not deadline.expired():
+                    raise
+                passed = f"the turn's deadline of {limits.deadline_s:g} s passed"
+                turn = await self._answered(self.journal.caught_up(turn), "timeout", passed)
+                turn = turn.ended("capped", f"no end within {limits.deadline_s:g} s")
+            except InferenceError as error:
+                await self.mouth.withdraw(turn)
+                return turn.ended("failed", str(error))
+            return await self._close(turn)
         except asyncio.CancelledError:
-            turn = await self._answered(turn, "cancelled", "cancelled by the user")
+            return await self._cancelled(self.journal.caught_up(turn))
+
+    async def _steps(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
+        """Yield the turn after everything that happens to it; the last one says how it ended."""
+        turn = await self._route(turn)
+        context = await self.stages.prompt.context_text(turn)
+        while turn.steps_left > 0:
+            turn = await self._steer(turn)
+            yield turn
+            turn = await self._ask(turn, context)
+            yield turn
+            if turn.pending_calls and not turn.steps_left:
+                turn = await self._answered(turn, "refused", "the turn has no step left")
+                break
+            if turn.pending_calls:
+                await self.mouth.withdraw(turn)
+                async with aclosing(self.hands.act(turn)) as acted:
+                    async for turn in acted:
+                        yield turn
+                if not turn.end_requested:
+                    continue
+            turn = await self._judge(turn)
+            yield turn
+            if turn.verdicts[-1].done and not (self.steering and turn.steps_left):
+                yield turn.ended("done")
+                return
+            if turn.verdicts[-1].done and turn.closing_text:
+                turn, _ = await self.mouth.deliver(turn.closing_text, turn)
             await self.mouth.withdraw(turn)
-            return turn.ended("cancelled", "cancelled by the user")
+        yield turn.ended("capped", f"stopped after {turn.step} steps and {turn.pushbacks} push-backs")
 
     async def _route(self, turn: TurnContext) -> TurnContext:
         signals: dict[str, float] = {}
@@ -114,7 +130,7 @@ class TurnLoop:
     async def _steer(self, turn: TurnContext) -> TurnContext:
         while self.steering:
             message = user(self.steering.popleft())
-            await self.sessions.append(turn.input.id, message)
+            await self.journal.append(message)
             self.emit(Steered(turn.input.id, message.text))
             turn = turn.appended(message)
         return turn
@@ -126,14 +142,15 @@ class TurnLoop:
             completion = await self._stream(request, turn)
         except ContextOverflow as error:
             window = min(error.window or tokens, tokens)
+            await self.mouth.withdraw(turn)
             turn, request, tokens = await self.stages.room.fitted(turn, context, window)
             completion = await self._stream(request, turn)
         usage = completion.usage
         if usage.input_tokens and not usage.estimated:
             self.stages.counter.learn(tokens, usage.input_tokens, completion.model)
-        completion = _safe(completion, turn)
+        completion = with_safe_calls(completion, turn)
         if not completion.message.is_empty:
-            await self.sessions.append(turn.input.id, completion.message)
+            await self.journal.append(completion.message)
         return turn.answered(completion)
 
     async def _stream(self, request: Request, turn: TurnContext) -> Completion:
@@ -164,13 +181,24 @@ class TurnLoop:
         if not text and (turn.status != "done" or not turn.delivered):
             text = f"I could not finish this: {turn.error or 'I have no answer'}."
             message = assistant(text, source="kernel")
-            await self.sessions.append(turn.input.id, message)
+            await self.journal.append(message)
             turn = turn.appended(message)
         if text:
             turn, delivery = await self.mouth.deliver(text, turn)
             if not delivery.delivered:
                 return turn.ended("failed", f"the reply could not be delivered: {delivery.problem}")
         return turn
+
+    async def _cancelled(self, turn: TurnContext) -> TurnContext:
+        """End a turn that was stopped; whatever cancelled itself without being asked to has failed."""
+        task = asyncio.current_task()
+        if task is None or not task.cancelling():
+            turn = await self._answered(turn, "error", "something that this turn used was cancelled")
+            await self.mouth.withdraw(turn)
+            return turn.ended("failed", "something that this turn used was cancelled")
+        turn = await self._answered(turn, "cancelled", "cancelled by the user")
+        await self.mouth.withdraw(turn)
+        return turn.ended("cancelled", "cancelled by the user")
 
     async def _answered(self, turn: TurnContext, status: ResultStatus, text: str) -> TurnContext:
         for call in turn.pending_calls:
@@ -199,27 +227,3 @@ def limits_of(settings: Settings) -> Limits:
         max_auxiliary_calls=settings.cognition.max_auxiliary_calls,
         deadline_s=settings.cognition.turn_deadline_s,
     )
-
-
-def _safe(completion: Completion, turn: TurnContext) -> Completion:
-    """Give every call an id of its own in this view, and let no call of a message cut by its length run."""
-    calls = completion.message.tool_calls
-    if not calls:
-        return completion
-    taken = {call.id for message in turn.view for call in message.tool_calls}
-    is_cut = completion.finish in ("length", "cut")
-    parts: list[Part] = []
-    for part in completion.message.parts:
-        safe = _safe_call(part, taken, is_cut=is_cut) if isinstance(part, ToolCall) else part
-        if isinstance(safe, ToolCall):
-            taken.add(safe.id)
-        parts.append(safe)
-    message: Message = completion.message.model_copy(update={"parts": tuple(parts)})
-    return completion.model_copy(update={"message": message})
-
-
-def _safe_call(call: ToolCall, taken: set[str], *, is_cut: bool) -> ToolCall:
-    update: dict[str, str] = {} if call.id and call.id not in taken else {"id": new_id("call")}
-    if is_cut and not call.problem:
-        update["problem"] = "the message was cut before it was complete"
-    return call.model_copy(update=update)

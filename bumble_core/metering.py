@@ -7,10 +7,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from .errors import BudgetSpent, ContractError
+import structlog
+
+from .errors import BudgetSpent, InferenceError
 from .ports import Emit, Inference
 from .types.events import Inferred
 from .types.inference import Completion, Delta, Request, Usage
+
+log = structlog.get_logger(__name__)
 
 TURN = "turn"
 
@@ -49,7 +53,7 @@ class MeteredInference:
 
         Raises:
             BudgetSpent: the turn has used up its calls for other purposes than its steps.
-            ContractError: the stream ended without a completion.
+            InferenceError: no model answered, the stream ended without a completion, or the occupant failed.
         """
         account = self._accounts.get(request.owner)
         if account is not None:
@@ -57,13 +61,19 @@ class MeteredInference:
             if request.purpose != TURN and limit is not None and account.auxiliary_calls >= limit:
                 raise BudgetSpent(f"`{request.purpose}`: the turn has used its {limit} auxiliary calls")
             account.calls[request.purpose] += 1
-        async with aclosing(self._inner.stream(request)) as stream:
-            async for item in stream:
-                if isinstance(item, Completion):
-                    if account is not None:
-                        account.usage += item.usage
-                    (account.emit if account is not None else self._emit)(Inferred(request, item))
+        try:
+            async with aclosing(self._inner.stream(request)) as stream:
+                async for item in stream:
+                    if isinstance(item, Completion):
+                        if account is not None:
+                            account.usage += item.usage
+                        (account.emit if account is not None else self._emit)(Inferred(request, item))
+                        yield item
+                        return
                     yield item
-                    return
-                yield item
-        raise ContractError(f"inference ended without a completion for `{request.purpose}`")
+        except InferenceError:
+            raise
+        except Exception as error:
+            log.warning("inference.failed", purpose=request.purpose, error=type(error).__name__)
+            raise InferenceError(f"{type(error).__name__}: {error}") from error
+        raise InferenceError(f"inference ended without a completion for `{request.purpose}`")

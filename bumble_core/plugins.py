@@ -21,6 +21,8 @@ from .types.settings import PluginConfig, Settings
 log = structlog.get_logger(__name__)
 
 OWN_DISTRIBUTION = "bumble-core"
+CORE = "core"  # the kernel's own plugin
+_PREFERENCES = ("provider", "tool", "compaction_phase", "job", "surface")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +50,11 @@ def discover(points: Iterable[EntryPoint] | None = None) -> tuple[tuple[Candidat
         grouped.setdefault(point.name, []).append(_candidate(point))
     kept: list[Candidate] = []
     reports: list[PluginReport] = []
+    for loser in grouped.pop(CORE, ()):
+        reason, remedy = f"the name `{CORE}` is the kernel's own", "report it to the plugin's authors"
+        reports.append(report(loser, "failed", reason=reason, remedy=remedy))
     for name in sorted(grouped):
-        group = sorted(grouped[name], key=lambda candidate: candidate.distribution)
+        group = sorted(grouped[name], key=lambda candidate: (candidate.distribution, candidate.version))
         winner = group[0] if len(group) == 1 else next((c for c in group if c.is_shipped), None)
         kept += [winner] if winner else []
         names = " and ".join(f"`{candidate.distribution}`" for candidate in group)
@@ -60,21 +65,23 @@ def discover(points: Iterable[EntryPoint] | None = None) -> tuple[tuple[Candidat
     return tuple(kept), tuple(reports)
 
 
-def check_names(candidates: Sequence[Candidate], settings: Settings) -> None:
-    """Refuse a configuration that names a plugin which is not installed.
+def check_names(known: Iterable[str], settings: Settings) -> None:
+    """Refuse a configuration that names a plugin which is not installed, or prefers a kind that has no names.
 
     Raises:
         ConfigError: with the nearest name.
     """
-    names = {candidate.name for candidate in candidates}
+    names = sorted({*known, CORE})
     sections = {f"plugins.{name}": name for name in settings.plugins.sections}
     disabled = {f"plugins.disabled: {name}": name for name in settings.plugins.disabled}
     preferred = {f"prefer.{key}": name for key, name in settings.prefer.items()}
     for where, name in {**sections, **disabled, **preferred}.items():
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean `{close[0]}`?" if close else f"; installed: {', '.join(sorted(names)) or 'none'}"
-            raise ConfigError(f"{where}: no such plugin{hint}")
+            raise ConfigError(f"{where}: no such plugin{_nearest(name, names)}")
+    for key in settings.prefer:
+        kind, colon, name = key.partition(":")
+        if kind not in _PREFERENCES or not (colon and name):
+            raise ConfigError(f"prefer.{key}: expected KIND:NAME{_nearest(kind, _PREFERENCES)}")
 
 
 def load(candidate: Candidate) -> object:
@@ -101,20 +108,24 @@ def construct(candidate: Candidate, loaded: object, section: Mapping[str, object
     """
     if candidate.point is None:
         return loaded
+    name = candidate.name
     if not isinstance(loaded, type):
-        raise PluginError(
-            candidate.name, f"`{candidate.point.value}` is not a class", "point the entry point at a class"
-        )
+        raise PluginError(name, f"`{candidate.point.value}` is not a class", "point the entry point at a class")
     model = getattr(loaded, "Config", PluginConfig)
+    if not (isinstance(model, type) and issubclass(model, PluginConfig)):
+        raise PluginError(name, f"`{loaded.__name__}.Config` is not a PluginConfig", "derive it from PluginConfig")
     try:
-        return loaded(model.model_validate(section))
+        config = model.model_validate(section)
     except ValidationError as error:
-        problems = "; ".join(_problem(candidate.name, dict(detail), model) for detail in error.errors())
-        raise PluginError(candidate.name, problems, f"correct `plugins.{candidate.name}`") from error
+        problems = "; ".join(_problem(name, dict(detail), model) for detail in error.errors())
+        raise PluginError(name, problems, f"correct `plugins.{name}`") from error
+    try:
+        return loaded(config)
     except (Exception, SystemExit) as error:
-        raise PluginError(
-            candidate.name, f"its constructor raised {type(error).__name__}: {error}", remedy_for(error, candidate)
-        ) from error
+        reason = f"its constructor raised {type(error).__name__}: {error}"
+        has_init = any("__init__" in vars(each) for each in loaded.__mro__[:-1])
+        remedy = remedy_for(error, candidate) if has_init else "give it `__init__(self, config)`"
+        raise PluginError(name, reason, remedy) from error
 
 
 def register(instances: Mapping[str, object]) -> pluggy.PluginManager:
@@ -132,21 +143,8 @@ def register(instances: Mapping[str, object]) -> pluggy.PluginManager:
             raise PluginError(name, " ".join(str(error).split()), "compare it with the hook reference") from error
         except (Exception, SystemExit) as error:
             raise PluginError(name, f"cannot be registered: {type(error).__name__}: {error}") from error
-    specs = [hook for hook in vars(hookspecs) if hook.startswith("bumble_")]
     for name, instance in instances.items():
-        for hook in manager.get_hookcallers(instance) or ():
-            if hook.spec is None:
-                close = difflib.get_close_matches(hook.name, specs, n=1)
-                hint = f"did you mean `{close[0]}`?" if close else "see the hook reference"
-                raise PluginError(name, f"there is no hook `{hook.name}`", hint)
-            for implementation in hook.get_hookimpls():
-                collected = not hook.spec.opts.get("firstresult")
-                if implementation.hookwrapper or (implementation.wrapper and collected):
-                    raise PluginError(
-                        implementation.plugin_name,
-                        f"`{hook.name}` cannot be wrapped",
-                        "wrap the slot that uses it, with wrapper=True",
-                    )
+        _check_hooks(manager, name, instance)
     return manager
 
 
@@ -190,10 +188,31 @@ def remedy_for(error: BaseException, candidate: Candidate) -> str:
     return f"pip install --upgrade {candidate.distribution}, or `plugins: {{disabled: [{candidate.name}]}}`"
 
 
+def _check_hooks(manager: pluggy.PluginManager, name: str, instance: object) -> None:
+    specs = [hook for hook in vars(hookspecs) if hook.startswith("bumble_")]
+    callers = manager.get_hookcallers(instance) or ()
+    for hook in callers:
+        if hook.spec is None:
+            near = difflib.get_close_matches(hook.name, specs, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else "see the hook reference"
+            raise PluginError(name, f"there is no hook `{hook.name}`", hint)
+        for implementation in (each for each in hook.get_hookimpls() if each.plugin is instance):
+            collects = not hook.spec.opts.get("firstresult")
+            if implementation.hookwrapper or (implementation.wrapper and collects):
+                hint = "wrap the slot that uses it, with wrapper=True"
+                raise PluginError(name, f"`{hook.name}` cannot be wrapped", hint)
+    marked = {hook.name for hook in callers}
+    if unmarked := sorted(each for each in specs if hasattr(type(instance), each) and each not in marked):
+        raise PluginError(name, f"`{unmarked[0]}` is not marked as a hook", "write @hookimpl above it")
+
+
 def _candidate(point: EntryPoint) -> Candidate:
     if point.dist is None:
         return Candidate(name=point.name, distribution=point.value, version="", point=point)
-    return Candidate(name=point.name, distribution=point.dist.name, version=point.dist.version, point=point)
+    metadata = point.dist.metadata
+    distribution, *_ = metadata.get_all("Name") or [point.value]  # metadata that is damaged may lack both
+    version, *_ = metadata.get_all("Version") or [""]
+    return Candidate(name=point.name, distribution=str(distribution), version=str(version), point=point)
 
 
 def _extras_with(requires: Sequence[str], module: str) -> list[str]:
@@ -205,6 +224,11 @@ def _extras_with(requires: Sequence[str], module: str) -> list[str]:
         if name and extra and re.sub(r"[-_.]+", "_", name.group().lower()) == module.lower():
             found.append(extra.group(1))
     return found
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean `{near[0]}`?" if near else f"; there are: {', '.join(known)}"
 
 
 def _problem(plugin: str, detail: Mapping[str, object], model: type[PluginConfig]) -> str:

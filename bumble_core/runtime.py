@@ -11,16 +11,12 @@ from typing import Self, TypedDict, Unpack
 
 import structlog
 
-from .acting import Hands
-from .delivery import Mouth
 from .errors import ConfigError
 from .home import open_home
 from .jobs.controller import JobController
-from .loop import TurnLoop, limits_of
 from .parts import Parts
 from .ports import (
     Documents,
-    Emit,
     JobLedger,
     ModelChoices,
     Provider,
@@ -30,10 +26,11 @@ from .ports import (
 )
 from .sync_door import LoopThread
 from .turn_handle import TurnHandle
+from .turn_run import never_begun, run_turn
 from .types.base import new_id
-from .types.events import Event, TurnFinished, TurnStarted
+from .types.events import Event, TurnFinished
 from .types.inference import ModelRef
-from .types.messages import Message, user
+from .types.messages import user
 from .types.plugins import Choice, PluginReport
 from .types.settings import Settings
 from .types.turn import Origin, Turn, TurnInput
@@ -42,6 +39,7 @@ log = structlog.get_logger(__name__)
 
 _LEASE_WAIT_S = 600.0  # as long as a turn may take by default: a queued turn waits for the one before it
 _JOB_DRAIN_S = 5.0
+_LONGEST_CLOSE_S = 10.0
 
 
 class HowToAnswer(TypedDict, total=False):
@@ -74,7 +72,7 @@ class Runtime:
         self.ledger: JobLedger = parts.ledger
         self.choices: ModelChoices = parts.choices
         self.jobs: JobController = parts.jobs
-        self._turns: set[asyncio.Task[Turn]] = set()
+        self._turns: dict[asyncio.Task[Turn], TurnHandle] = {}
         self._is_ready = False
         self._getting_ready = asyncio.Lock()  # two first turns at once open the home once
         self._door = LoopThread()
@@ -110,9 +108,9 @@ class Runtime:
             started=self.parts.clock.now(),
         )
         task = asyncio.create_task(self._run(input, place, handle), name=f"turn:{input.id}")
-        self._turns.add(task)
-        task.add_done_callback(self._turns.discard)
         handle.attach(task)
+        self._turns[task] = handle
+        task.add_done_callback(self._turns.pop)
         return handle
 
     async def answer(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
@@ -146,18 +144,13 @@ class Runtime:
 
     async def aclose(self) -> None:
         """Cancel running turns, wait briefly for jobs, close every occupant that can be closed."""
-        turns = tuple(self._turns)
-        for turn in turns:
-            turn.cancel()
+        turns = dict(self._turns)
+        for handle in turns.values():
+            handle.cancel()
         await asyncio.gather(*turns, return_exceptions=True)
         await self.parts.job_runner.drain(_JOB_DRAIN_S)
         for occupant in reversed(self.parts.occupants):
-            close = getattr(occupant, "aclose", None)
-            if close is not None:
-                try:
-                    await close()
-                except Exception as error:
-                    log.warning("runtime.close_failed", occupant=type(occupant).__name__, error=repr(error))
+            await _close(occupant)
 
     async def __aenter__(self) -> Self:
         await self.ready()
@@ -186,56 +179,38 @@ class Runtime:
         return self.surfaces[surface]
 
     async def _run(self, input: TurnInput, surface: Surface, handle: TurnHandle) -> Turn:
-        await self.ready()
-
         def emit(event: Event) -> None:
             self.parts.broadcast(event)
             handle.notice(event)
 
-        with structlog.contextvars.bound_contextvars(turn_id=input.id):
-            async with self.sessions.open(input.session_id, _LEASE_WAIT_S):
-                turn = await self._turn(input, surface, handle, emit)
-            emit(TurnFinished(turn))
+        has_begun = False
+        handle.release()
+        try:
+            await self.ready()
+            with structlog.contextvars.bound_contextvars(turn_id=input.id):
+                async with self.sessions.open(input.session_id, _LEASE_WAIT_S):
+                    session = await self.sessions.resume(input.session_id)
+                    input = input.model_copy(update={"history": session.view})
+                    has_begun = True
+                    turn = await run_turn(self.parts, input, surface, handle, emit)
+                emit(TurnFinished(turn))
+        except asyncio.CancelledError:
+            if has_begun:
+                raise
+            turn = never_begun(input, self.parts.clock.now())
+            handle.notice(TurnFinished(turn))
+            return turn
         if self.run_jobs:
             await self.jobs.tick()
         return turn
 
-    async def _turn(self, input: TurnInput, surface: Surface, handle: TurnHandle, emit: Emit) -> Turn:
-        session = await self.sessions.resume(input.session_id)
-        input = input.model_copy(update={"history": session.view})
-        await self.sessions.begin(input)
-        emit(TurnStarted(input))
-        limits = limits_of(self.settings)
-        account = self.parts.meter.open(input.id, limits.max_auxiliary_calls, emit)
-        mouth = Mouth(surface, emit)
-        hands = Hands(
-            tools=self.tools,
-            runner=self.parts.runner,
-            gate=self.parts.gate,
-            settings=self.settings.tools,
-            sessions=self.sessions,
-            mouth=mouth,
-            emit=emit,
-        )
-        loop = TurnLoop(
-            stages=self.parts.stages,
-            settings=self.settings,
-            sessions=self.sessions,
-            hands=hands,
-            mouth=mouth,
-            emit=emit,
-            steering=handle.steering,
-        )
-        try:
-            context = await loop.run(input, limits)
-        finally:
-            self.parts.meter.close(input.id)
-        view = None if _same((*session.view, *context.log), context.view) else context.view
-        return await self.sessions.finish(
-            context.record(self.parts.clock.now(), account.usage, dict(account.calls)), view
-        )
 
-
-def _same(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
-    """Compare by identity: a view that nothing compacted holds the very messages it began with."""
-    return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+async def _close(occupant: object) -> None:
+    close = getattr(occupant, "aclose", None)
+    if close is None:
+        return
+    try:
+        async with asyncio.timeout(_LONGEST_CLOSE_S):
+            await close()
+    except Exception as error:
+        log.warning("runtime.close_failed", occupant=type(occupant).__name__, error=repr(error))

@@ -5,6 +5,7 @@ Every implementation is called by itself, so that what it raises is known to be 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,9 @@ from .types.plugins import Choice
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+R = TypeVar("R")
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what chat completion servers take as a tool's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +48,11 @@ def collect(manager: pluggy.PluginManager, hook: str, port: type[T], **collabora
     """
     offers: list[Offer[T]] = []
     for implementation in _implementations(manager, hook):
-        items = _call(implementation, hook, collaborators)
+        plugin, items = implementation.plugin_name, _call(implementation, hook, collaborators)
         if not isinstance(items, Iterable):
-            raise PluginError(
-                implementation.plugin_name, f"`{hook}` gave {type(items).__name__}, expected a list of {port.__name__}"
-            )
-        offers += [
-            Offer(implementation.plugin_name, _checked(i, port, implementation.plugin_name, hook)) for i in items
-        ]
+            raise PluginError(plugin, f"`{hook}` gave {type(items).__name__}, expected a list of {port.__name__}")
+        found: list[object] = _guarded(plugin, hook, partial(list, items))
+        offers += [Offer(plugin, _checked(item, port, plugin, hook)) for item in found]
     return tuple(offers)
 
 
@@ -66,10 +67,13 @@ def by_name(
 
     Where a name is offered twice, the plugin that `prefer["kind:name"]` names wins, else a shipped one; of
     strangers alone none stays.
+
+    Raises:
+        PluginError: an object has no usable name.
     """
     grouped: dict[str, list[Offer[T]]] = {}
     for offer in offers:
-        grouped.setdefault(name_of(offer.item), []).append(offer)
+        grouped.setdefault(_name(offer, kind, name_of), []).append(offer)
     index: dict[str, T] = {}
     clashes: list[Clash] = []
     for name, group in grouped.items():
@@ -84,8 +88,8 @@ def by_name(
 
 def select(
     manager: pluggy.PluginManager, stage: str, port: type[T], wanted: str | None, **collaborators: object
-) -> tuple[T, Choice]:
-    """Fill one slot.
+) -> tuple[tuple[T, ...], Choice]:
+    """Fill one slot: the last of the returned objects is the occupant, those before it are what it wraps.
 
     The configured plugin wins; otherwise pluggy's order decides (`tryfirst`, plain, `trylast`) and a tie between the
     two best is an error. Wrappers of every plugin apply to whoever wins.
@@ -100,7 +104,7 @@ def select(
     claims = [implementation for implementation in found if not implementation.wrapper]
     wrappers = [implementation for implementation in found if implementation.wrapper]
     winner, reason = _claim(stage, claims, wanted)
-    occupant = _wrapped(winner, wrappers, hook, collaborators, port)
+    layers = _wrapped(winner, wrappers, hook, collaborators, port)
     choice = Choice(
         stage=stage,
         plugin=winner.plugin_name,
@@ -109,7 +113,7 @@ def select(
         wrapped_by=tuple(wrapper.plugin_name for wrapper in reversed(wrappers)),
     )
     log.debug("stage.selected", stage=stage, plugin=choice.plugin, reason=reason, wrapped_by=choice.wrapped_by)
-    return occupant, choice
+    return layers, choice
 
 
 def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.HookImpl]:
@@ -139,17 +143,20 @@ def _wrapped(
     hook: str,
     collaborators: Mapping[str, object],
     port: type[T],
-) -> T:
+) -> tuple[T, ...]:
+    """Return the winner's object and then what each wrapper makes of it; the last one fills the slot."""
     entered: list[tuple[pluggy.HookImpl, Generator[None, object, object]]] = []
     for wrapper in wrappers:
         generator = cast("Generator[None, object, object]", _call(wrapper, hook, collaborators))
-        _guarded(wrapper, hook, partial(next, generator))
+        _guarded(wrapper.plugin_name, hook, partial(next, generator))
         entered.append((wrapper, generator))
     occupant = _checked(_call(winner, hook, collaborators), port, winner.plugin_name, hook)
+    layers = [occupant]
     for wrapper, generator in reversed(entered):
-        given = _guarded(wrapper, hook, partial(_sent, generator, occupant))
+        given = _guarded(wrapper.plugin_name, hook, partial(_sent, generator, occupant))
         occupant = _checked(given, port, wrapper.plugin_name, hook)
-    return occupant
+        layers.append(occupant)
+    return tuple(layers)
 
 
 def _sent(generator: Generator[None, object, object], occupant: object) -> object:
@@ -162,24 +169,35 @@ def _sent(generator: Generator[None, object, object], occupant: object) -> objec
 
 def _call(implementation: pluggy.HookImpl, hook: str, collaborators: Mapping[str, object]) -> object:
     arguments = [collaborators[name] for name in implementation.argnames]
-    return _guarded(implementation, hook, partial(implementation.function, *arguments))
+    return _guarded(implementation.plugin_name, hook, partial(implementation.function, *arguments))
 
 
-def _guarded(implementation: pluggy.HookImpl, hook: str, call: Callable[[], object]) -> object:
+def _guarded(plugin: str, hook: str, call: Callable[[], R]) -> R:
     try:
         return call()
     except (Exception, SystemExit) as error:
-        raise PluginError(implementation.plugin_name, f"`{hook}` raised {type(error).__name__}: {error}") from error
+        raise PluginError(plugin, f"`{hook}` raised {type(error).__name__}: {error}") from error
 
 
 def _checked(item: object, port: type[T], plugin: str, hook: str) -> T:
-    if not isinstance(item, port):
+    if not _guarded(plugin, hook, lambda: isinstance(item, port)):  # the check reads the item's properties
         raise PluginError(
             plugin,
             f"`{hook}` gave {type(item).__name__}, which is not a {port.__name__}",
             f"give it what `{port.__name__}` in bumble_core.ports asks for",
         )
-    return item
+    return cast("T", item)
+
+
+def _name(offer: Offer[T], kind: str, name_of: Callable[[T], str]) -> str:
+    name: object = _guarded(offer.plugin, f"bumble_{kind}s", partial(name_of, offer.item))
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise PluginError(
+            offer.plugin,
+            f"{kind} {name!r}: not a name",
+            "a name has 1 to 64 letters, digits, `_` or `-`",
+        )
+    return name
 
 
 def _winner(group: Sequence[Offer[T]], key: str, shipped: frozenset[str], prefer: Mapping[str, str]) -> Offer[T] | None:

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+_LONGEST_END_S = 5.0  # for a cancelled turn to be stored
+
 
 class LoopThread:
     """Starts its thread at the first call and keeps it, so that connections outlive a call."""
@@ -23,12 +25,14 @@ class LoopThread:
         return self._loop is not None
 
     def run(self, work: Coroutine[object, object, T]) -> T:
-        """Run `work` on the loop and wait for it. Ctrl-C cancels it and waits until it has ended."""
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        """Run `work` on the loop and wait for it. Ctrl-C cancels it and waits until it has ended, but not for ever."""
+        ended = threading.Event()
+        future = asyncio.run_coroutine_threadsafe(_noted(work, ended), self._started())
         try:
             return future.result()
         except KeyboardInterrupt:
             future.cancel()
+            ended.wait(_LONGEST_END_S)
             raise
 
     def stop(self) -> None:
@@ -47,3 +51,10 @@ class LoopThread:
                 self._thread = threading.Thread(target=self._loop.run_forever, name="bumble-loop", daemon=True)
                 self._thread.start()
             return self._loop
+
+
+async def _noted(work: Coroutine[object, object, T], ended: threading.Event) -> T:
+    try:
+        return await work
+    finally:
+        ended.set()

@@ -12,8 +12,9 @@ import structlog
 
 from .misfits import ArgumentCheck, did_you_mean, shown
 from .ports import Tool
-from .types.inference import ToolSpec
-from .types.messages import ToolCall, ToolResult
+from .types.base import new_id
+from .types.inference import Completion, ToolSpec
+from .types.messages import Message, Part, ToolCall, ToolResult
 from .types.settings import Tools
 from .types.turn import TurnContext
 
@@ -100,6 +101,30 @@ def limited(result: ToolResult, max_chars: int) -> ToolResult:
     if (content, said) == (result.content, result.said):
         return result
     return result.model_copy(update={"content": content, "said": said})
+
+
+def with_safe_calls(completion: Completion, turn: TurnContext) -> Completion:
+    """Give every call an id of its own in this view, and let no call of a message cut by its length run."""
+    calls = completion.message.tool_calls
+    if not calls:
+        return completion
+    taken = {call.id for message in turn.view for call in message.tool_calls}
+    is_cut = completion.finish in ("length", "cut")
+    parts: list[Part] = []
+    for part in completion.message.parts:
+        safe = _safe_call(part, taken, is_cut=is_cut) if isinstance(part, ToolCall) else part
+        if isinstance(safe, ToolCall):
+            taken.add(safe.id)
+        parts.append(safe)
+    message: Message = completion.message.model_copy(update={"parts": tuple(parts)})
+    return completion.model_copy(update={"message": message})
+
+
+def _safe_call(call: ToolCall, taken: set[str], *, is_cut: bool) -> ToolCall:
+    update: dict[str, str] = {} if call.id and call.id not in taken else {"id": new_id("call")}
+    if is_cut and not call.problem:
+        update["problem"] = "the message was cut before it was complete"
+    return call.model_copy(update=update)
 
 
 def _without_middle(text: str, max_chars: int) -> str:

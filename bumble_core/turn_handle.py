@@ -19,6 +19,7 @@ class TurnHandle:
         self._changed = asyncio.Event()
         self._task: asyncio.Task[Turn] | None = None
         self._is_cancelled = False
+        self._is_held = True
 
     def attach(self, task: asyncio.Task[Turn]) -> None:
         """Bind the task that runs the turn; the runtime does this once."""
@@ -29,6 +30,16 @@ class TurnHandle:
         """Take note of an event; the runtime calls this."""
         self._events.append(event)
         self._changed.set()
+
+    def hold(self) -> None:
+        """Keep a cancel back until `release`; the runtime does this while a turn begins and when it is over."""
+        self._is_held = True
+
+    def release(self) -> None:
+        """Let a cancel take effect, one that was kept back too."""
+        self._is_held = False
+        if self._is_cancelled and self._task is not None:
+            self._task.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Yield what happened so far and what happens next, until the turn has ended.
@@ -63,10 +74,18 @@ class TurnHandle:
 
     def cancel(self) -> None:
         """Stop the turn. Open calls get a `cancelled` result, so that the next turn works."""
-        if self._task is not None and not self._task.done() and not self._is_cancelled:
-            self._is_cancelled = True
+        if self._task is None or self._task.done() or self._is_cancelled:
+            return
+        self._is_cancelled = True
+        if not self._is_held:
             self._task.cancel()
 
-    def steer(self, text: str) -> None:
-        """Add words of the user to the running turn; the model reads them at its next step."""
+    def steer(self, text: str) -> bool:
+        """Add words of the user to the running turn; the model reads them at its next step.
+
+        Words that came too late for that stay in `steering`. False means that the turn has ended and nothing was added.
+        """
+        if self._task is not None and self._task.done():
+            return False
         self.steering.append(text)
+        return True

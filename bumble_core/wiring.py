@@ -11,7 +11,7 @@ import pluggy
 
 from .broadcast import Broadcast
 from .builtin.choices import FileModelChoices
-from .errors import ConfigError
+from .errors import ConfigError, PluginError
 from .jobs.controller import JobController
 from .jobs.executor import JobExecutor
 from .loop import Stages
@@ -61,7 +61,7 @@ class Given:
 
 @dataclass(slots=True)
 class Wiring:
-    """One pass over the hooks. `clashes` are offers of one name that were left out."""
+    """One pass over the hooks. `clashes` are offers of one name that were left out; `occupants` are all others."""
 
     manager: pluggy.PluginManager
     shipped: frozenset[str]
@@ -102,15 +102,7 @@ class Wiring:
             settings=settings,
         )
         runner = self._slot("tool_runner", ToolRunner, tools=tools, clock=clock, settings=settings)
-        sections = self._all(
-            "bumble_prompt_sections",
-            PromptSection,
-            documents=documents,
-            sessions=sessions,
-            clock=clock,
-            settings=settings,
-        )
-        prompt = Prompt(sections)
+        prompt = Prompt(self._sections(documents=documents, sessions=sessions, clock=clock, settings=settings))
         stages = Stages(
             router=self._slot("router", Router, inference=meter, settings=settings),
             signals=self._all("bumble_signals", SignalSource, documents=documents, settings=settings),
@@ -154,7 +146,7 @@ class Wiring:
             tools=tools,
             surfaces=surfaces,
             chosen=tuple(self.chosen),
-            occupants=(*self.occupants, *providers.values(), *tools.values(), *surfaces.values()),
+            occupants=tuple({id(each): each for each in self.occupants}.values()),
         )
 
     def _compactor(self, meter: MeteredInference, counter: TokenCounter, documents: Documents) -> Compactor:
@@ -183,17 +175,30 @@ class Wiring:
         return jobs
 
     def _all(self, hook: str, port: type[T], **collaborators: object) -> list[T]:
-        return [offer.item for offer in collect(self.manager, hook, port, **collaborators)]
+        offers = collect(self.manager, hook, port, **collaborators)
+        self.occupants += [offer.item for offer in offers]
+        return [offer.item for offer in offers]
+
+    def _sections(self, **collaborators: object) -> list[PromptSection]:
+        hook = "bumble_prompt_sections"
+        offers = collect(self.manager, hook, PromptSection, **collaborators)
+        for offer in offers:
+            if offer.item.placement not in ("system", "turn"):
+                place = f"`{hook}`: {type(offer.item).__name__}.placement is {offer.item.placement!r}"
+                raise PluginError(offer.plugin, place, "write `system` or `turn`")
+        self.occupants += [offer.item for offer in offers]
+        return [offer.item for offer in offers]
 
     def _named(self, kind: str, port: type[T], name_of: Callable[[T], str], **collaborators: object) -> dict[str, T]:
         offers = collect(self.manager, f"bumble_{kind}s", port, **collaborators)
         index, clashes = by_name(offers, kind, name_of, self.shipped, self.given.settings.prefer)
         self.clashes += clashes
+        self.occupants += index.values()
         return index
 
     def _slot(self, stage: str, port: type[T], **collaborators: object) -> T:
         wanted = dict(self.given.settings.stages).get(stage)
-        occupant, choice = select(self.manager, stage, port, wanted, **collaborators)
+        layers, choice = select(self.manager, stage, port, wanted, **collaborators)
         self.chosen.append(choice)
-        self.occupants.append(occupant)
-        return occupant
+        self.occupants += layers
+        return layers[-1]

@@ -1,207 +1,122 @@
-"""Write the generated pages of the reference: `python docs/generate.py`; `--check` only tells which are out of date.
+"""Write the reference pages that follow from the code: one function per page.
 
-Hooks are read from the source of `hookspecs.py`, `ports.py` and the shipped plugins, commands from click's own objects.
+python docs/generate.py            write the pages
+python docs/generate.py --check    say which ones differ, and exit with 1 if any does
 """
 
 from __future__ import annotations
 
-import argparse
-import ast
-import inspect
-import pkgutil
 import sys
-import textwrap
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import click
+from commands_page import commands_page
+from hooks_page import hooks_page
 
-ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = ROOT / "docs" / "reference"
-_NOTE = "<!-- Written by `python docs/generate.py`; do not edit. -->"
+from bumble_core.configuration.keys import Key, Place, known_keys, place_of
+from bumble_core.configuration.trust import is_harmless
+from bumble_core.configuration.values import values_of
+from bumble_core.types.settings import Settings
 
-_HOOKS_INTRO = """
-A plugin is a class with methods of these names, each marked with `@hookimpl` from `bumble_core`. Hooks run once,
-synchronously, while a runtime is assembled, and only build objects; what happens in a turn happens in the methods of
-those objects, the *ports*.
+DOCS = Path(__file__).parent
 
-An implementation names only the arguments it uses, in any order. More arguments may be added later.
+_SETTINGS_HEAD = """\
+# Settings
 
-- A hook that **collects** takes a list from every plugin. Where two plugins offer one name, the shipped one stays;
-  `prefer: {"tool:read_file": PLUGIN}` in the configuration settles it otherwise.
-- A hook that fills a **slot** takes one object. `stages: {router: PLUGIN}` in the configuration decides; otherwise
-  `@hookimpl(tryfirst=True)` comes before `@hookimpl`, and that before `@hookimpl(trylast=True)`, which all shipped
-  plugins use. Two best claims of equal rank are an error. `@hookimpl(wrapper=True)` changes whoever fills the slot.
+Generated from `bumble_core/types/settings.py` by `python docs/generate.py`.
 
-What `Settings`, `Request`, `TurnContext` and the other values hold stands in the modules of `bumble_core.types`.
+## Where they come from
+
+A flag wins over the environment, the environment over the file, the file over the default. `bumble config show` prints
+each value with its origin, `bumble config path` which file is used.
+
+The file is the first of these that exists:
+
+1. the one that `--config` names (an error when it is missing)
+2. the one that `BUMBLE_CONFIG` names (an error when it is missing)
+3. `bumble.yaml` in the working directory, or in the nearest folder above it
+4. `bumble.yaml` in your configuration folder (`~/.config/bumble` on Linux)
+
+A file of the third kind may have come with somebody's repository. Until you trust it (`bumble config trust`), it sets
+only what the column *any folder* marks with yes, over your own file; [why](../design/configuration-trust.md).
+
+In the environment, `BUMBLE_HOME` is `home` and `BUMBLE_MODEL` is `agent.models`, separated by commas. Every other key
+is written with two underscores between its levels: `BUMBLE__COGNITION__MAX_CONTEXT_TOKENS=8192`. Text and paths are
+taken as they are; a list is separated by commas, or written in brackets; everything else is read as YAML. An empty
+variable counts as not set. A relative `home` is meant from the folder of the file, or from the working directory.
+
+## How the file is read
+
+The file is YAML 1.2 in UTF-8. `yes`, `no`, `on`, `off`, `12:30` and `1_000` are text; `true`, `false`, `null`, `8`,
+`0o17`, `0x1f`, `1e3` and `.5` are not. A key that stands twice, a key that does not exist, a tag, a tab used for
+indentation and a value of the wrong kind are errors, and all of a file's errors are reported at once, with their lines.
+Anchors, aliases and `<<` work; keys of a mapping win over what it merges. A file holds at most 256,000 bytes, and
+20,000 values once its aliases are put in.
 """
 
-_ROOT_COMMAND = "bumble"
-_EVERYWHERE = {"--debug", "--version", "--help"}
-_COMMANDS_INTRO = """
-Every command also takes `--debug`, `--version` and `--help`. Options that several commands share may stand before or
-after the name of the command. What the exit status means: [exit codes](exit-codes.md).
-"""
+
+def settings_page() -> str:
+    """Return `reference/settings.md`: every key, what it expects, its default, and who may set it."""
+    defaults = dict(values_of(Settings()))
+    sections: dict[Key, list[str]] = {}
+    for key, place in known_keys():
+        sections.setdefault(key[:-1] if len(key) > 1 else (), []).append(_row(key, place, defaults))
+    return "\n".join([_SETTINGS_HEAD, *(line for key, rows in sections.items() for line in _section(key, rows))])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Implementation:
-    """A hook as one shipped plugin implements it."""
-
-    plugin: str
-    path: Path
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
-    """What an occupant must do: its methods as source, without the docstring."""
-
-    name: str
-    words: str
-    source: str
+def _section(key: Key, rows: list[str]) -> Iterator[str]:
+    place = place_of(key)
+    words = (place.section.__doc__ or "" if place and place.section else "").split("\n\n")[0]
+    yield f"## `{'.'.join(key)}`\n" if key else "## At the top\n"
+    if key and words:
+        yield f"{words}\n"
+    yield "| key | expects | default | any folder | what it does |\n| --- | --- | --- | --- | --- |"
+    yield from rows
+    yield ""
 
 
-def hooks_page() -> str:
-    """Describe every hook: arguments, port, and how a shipped plugin implements it."""
-    ports = _ports()
-    hooks = [node for node in _body("bumble_core/hookspecs.py") if isinstance(node, ast.FunctionDef)]
-    found = implementations()
-    rows = [f"| [`{hook.name}`](#{hook.name}) | {_kind(hook)} | `{_port(hook, ports)}` |" for hook in hooks]
-    table = "\n".join(["| hook | kind | port |", "| --- | --- | --- |", *rows])
-    sections = [_hook_section(hook, ports[_port(hook, ports)], found[hook.name]) for hook in hooks]
-    return "\n\n".join(["# Hooks", _NOTE, _HOOKS_INTRO.strip(), table, *sections]) + "\n"
+def _row(key: Key, place: Place, defaults: Mapping[Key, object]) -> str:
+    default = defaults.get(key, place.field.default if place.field else None)
+    words = place.field.description or "" if place.field else _WORDS[key]
+    shown = "unset" if default is None else f"`{_written(default)}`"
+    return f"| `{'.'.join(key)}` | {place.expected} | {shown} | {'yes' if is_harmless(key) else 'no'} | {words} |"
 
 
-def implementations() -> dict[str, list[Implementation]]:
-    """Return for each hook how the kernel's own plugin and those under `plugins/` implement it, shortest first."""
-    found: dict[str, list[Implementation]] = {}
-    for path in [ROOT / "bumble_core/builtin/__init__.py", *sorted((ROOT / "plugins").rglob("*.py"))]:
-        text = path.read_text(encoding="utf-8")
-        classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
-        for method in (each for node in classes for each in node.body if isinstance(each, ast.FunctionDef)):
-            if method.name.startswith("bumble_"):
-                lines = text.splitlines()[_first_line(method) - 1 : method.end_lineno]
-                source = textwrap.dedent("\n".join(lines))
-                named = "core" if path.is_relative_to(ROOT / "bumble_core") else path.relative_to(ROOT).parts[1]
-                entry = Implementation(plugin=named.removeprefix("bumble_"), path=path.relative_to(ROOT), source=source)
-                found.setdefault(method.name, []).append(entry)
-    return {name: sorted(entries, key=lambda e: (e.source.count("\n"), e.plugin)) for name, entries in found.items()}
+_WORDS: Mapping[Key, str] = {
+    ("plugins", "NAME"): "The own section of the plugin of that name; its documentation has the keys.",
+    ("prefer", "NAME"): Settings.model_fields["prefer"].description or "",
+}
 
 
-def hook_names() -> tuple[str, ...]:
-    """Return the name of every hook, in the order of `hookspecs.py`."""
-    return tuple(node.name for node in _body("bumble_core/hookspecs.py") if isinstance(node, ast.FunctionDef))
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "[" + ", ".join(str(each) for each in value) + "]" if isinstance(value, list | tuple) else str(value)
 
 
-def commands_page() -> str:
-    """Describe every shipped command, its arguments and options."""
-    points = _project()["entry-points"]["bumble_core.commands"]
-    app = pkgutil.resolve_name("bumble_core.cli.app:app")
-    sections = list(_command_sections(app, _ROOT_COMMAND))
-    for name, path in points.items():
-        sections += _command_sections(pkgutil.resolve_name(path), f"{_ROOT_COMMAND} {name}")
-    return "\n\n".join(["# Commands", _NOTE, _COMMANDS_INTRO.strip(), *sections]) + "\n"
+PAGES: Mapping[str, Callable[[], str]] = {
+    "reference/commands.md": commands_page,
+    "reference/hooks.md": hooks_page,
+    "reference/settings.md": settings_page,
+}
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"hooks.md": hooks_page, "commands.md": commands_page}
-
-
-def main() -> int:
-    """Write the pages that differ, or name them with `--check`."""
-    parser = argparse.ArgumentParser(description="Write the generated pages of the reference.")
-    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 when a page is out of date")
-    checks_only = parser.parse_args().check
-    stale = [name for name, page in PAGES.items() if not _is_current(REFERENCE / name, page())]
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with `--check` compare them."""
+    texts = {name: page() for name, page in PAGES.items()}
+    stale = [name for name, text in texts.items() if not _is_current(DOCS / name, text)]
     for name in stale:
-        print(f"{REFERENCE / name}: {'out of date' if checks_only else 'written'}")
-        if not checks_only:
-            (REFERENCE / name).write_text(PAGES[name](), encoding="utf-8")
-    return 1 if checks_only and stale else 0
+        if arguments == ["--check"]:
+            print(f"docs/{name} differs from the code; run: python docs/generate.py")
+        else:
+            DOCS.joinpath(name).write_text(texts[name], encoding="utf-8")
+            print(f"docs/{name} written")
+    return 1 if stale and arguments == ["--check"] else 0
 
 
-def _hook_section(hook: ast.FunctionDef, port: Port, found: list[Implementation]) -> str:
-    given = [f"- `{each.arg}: {ast.unparse(each.annotation)}`" for each in hook.args.args if each.annotation]
-    returned = ast.unparse(hook.returns) if hook.returns else "None"
-    plugins = ", ".join(sorted({f"`{each.plugin}`" for each in found}))
-    example = found[0]
-    return "\n\n".join(
-        [
-            f"## {hook.name}",
-            f"{_kind(hook)}. {_docstring(hook)}",
-            "Arguments:",
-            "\n".join(given),
-            f"Returns `{returned}`.",
-            f"The port `{port.name}`: {port.words}",
-            f"```py\n{port.source}\n```",
-            f"Implemented by {plugins}. In `{example.path}`:",
-            f"```py\n{example.source}\n```",
-        ]
-    )
-
-
-def _ports() -> dict[str, Port]:
-    """Read the ports from `ports.py`, or from the modules of a package of that name."""
-    found: dict[str, Port] = {}
-    for path in sorted([*(ROOT / "bumble_core").glob("ports.py"), *(ROOT / "bumble_core").glob("ports/*.py")]):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef):
-                methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-                first = min(_first_line(each) for each in methods)
-                lines = [f"class {node.name}(Protocol):", *text.splitlines()[first - 1 : node.end_lineno]]
-                found[node.name] = Port(name=node.name, words=_docstring(node), source="\n".join(lines))
-    return found
-
-
-def _first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-
-
-def _docstring(node: ast.FunctionDef | ast.ClassDef) -> str:
-    words = inspect.cleandoc(ast.get_docstring(node) or "")
-    head, raises, errors = words.partition("\nRaises:\n")
-    listed = "\n".join(f"- {line.strip()}" for line in errors.splitlines())
-    return f"{head.rstrip()}\n\nIt raises:\n\n{listed}" if raises else words
-
-
-def _kind(hook: ast.FunctionDef) -> str:
-    return "Collects" if "_collect" in [ast.unparse(each) for each in hook.decorator_list] else "Slot"
-
-
-def _port(hook: ast.FunctionDef, ports: Mapping[str, Port]) -> str:
-    names = [node.id for node in ast.walk(hook.returns) if isinstance(node, ast.Name)] if hook.returns else []
-    return next(name for name in names if name in ports)
-
-
-def _body(path: str) -> list[ast.stmt]:
-    return ast.parse((ROOT / path).read_text(encoding="utf-8")).body
-
-
-def _command_sections(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name, **command.context_settings)
-    usage = " ".join([name, *command.collect_usage_pieces(context)])
-    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
-    own = [each for each in options if name == _ROOT_COMMAND or not _EVERYWHERE & set(each.opts)]
-    records = [record for each in own if (record := each.get_help_record(context))]
-    lines = "\n".join(f"- `{names}`: {' '.join(words.split())}" for names, words in records)
-    heading = f"{'##' if name.count(' ') < 2 else '###'} {name}"
-    parts = [heading, f"```text\n{usage}\n```", inspect.cleandoc(command.help or ""), lines]
-    yield "\n\n".join(part for part in parts if part)
-    for below in getattr(command, "commands", {}).values():
-        yield from _command_sections(below, f"{name} {below.name}")
-
-
-def _project() -> dict[str, dict[str, dict[str, str]]]:
-    project: dict[str, dict[str, dict[str, str]]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return project
-
-
-def _is_current(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
+def _is_current(file: Path, text: str) -> bool:
+    return file.is_file() and file.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

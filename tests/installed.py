@@ -77,15 +77,15 @@ class Installed:
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "bumble_core", *arguments]
 
-    def bumble(self, *arguments: str, input: str = "", timeout_s: float = 60, **variables: str) -> Ended:
-        """Run `bumble` to its end in `work`; `variables` are added to the environment."""
+    def bumble(self, *arguments: str, input: str = "", **variables: str) -> Ended:
+        """Run `bumble` to its end in `work`, a minute at most; `variables` are added to the environment."""
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.work,
             env={**self.environment, **variables},
             input=input.encode(),
             capture_output=True,
-            timeout=timeout_s,
+            timeout=60,
             check=False,
         )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())

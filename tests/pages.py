@@ -1,23 +1,20 @@
-"""The module `docs/generate.py`, which is no part of a package, and the pages that it writes."""
+"""The modules that write the reference; they lie in `docs/`, which is no package."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
+from importlib import import_module
 from types import ModuleType
 
-ROOT = Path(__file__).parent.parent
-REFERENCE = ROOT / "docs" / "reference"
+from tests.installed import CHECKOUT
+
+DOCS = CHECKOUT / "docs"
 
 
-def generator() -> ModuleType:
-    """Return `docs/generate.py` as a module."""
-    name = "docs_generate"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "generate.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
+def generator(name: str = "generate") -> ModuleType:
+    """Return the module `docs/NAME.py`."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        return import_module(name)
+    finally:
+        sys.path.remove(str(DOCS))

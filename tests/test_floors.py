@@ -12,11 +12,12 @@ KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred"},
     {"ports", "servers", "signatures", "misfits"},
-    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery", "broadcast"},
+    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
+    {"turn_run"},
     {"runtime"},
     {"wiring"},
     {"assembly"},

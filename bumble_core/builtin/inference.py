@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import structlog
 
-from ..errors import AllModelsFailed, ContextOverflow, ContractError, InferenceError, ModelMissing, Unreachable
+from ..errors import AllModelsFailed, ContextOverflow, InferenceError, MalformedReply, ModelMissing, Unreachable
 from ..ports import Provider
 from ..types.inference import Attempt, Completion, Delta, ModelRef, Request
 
@@ -46,9 +46,10 @@ class FallbackInference:
                         yield item
             except ContextOverflow:
                 raise
-            except InferenceError as error:
-                log.warning("inference.attempt_failed", model=str(wanted), purpose=request.purpose, error=str(error))
-                failed.append((wanted, error))
+            except Exception as error:
+                failure = error if isinstance(error, InferenceError) else _failure(wanted, error)
+                log.warning("inference.attempt_failed", model=str(wanted), purpose=request.purpose, error=str(failure))
+                failed.append((wanted, failure))
                 if has_text:
                     break
         if len(failed) == 1:
@@ -64,7 +65,7 @@ class FallbackInference:
                 yield item
                 if isinstance(item, Completion):
                     return
-        raise ContractError(f"provider `{ref.provider}` ended its stream without a completion")
+        raise MalformedReply(f"provider `{ref.provider}` ended its stream without a completion")
 
     def _provider(self, ref: ModelRef) -> Provider:
         name = ref.provider or ""
@@ -90,10 +91,17 @@ class FallbackInference:
         return self._resolved[wanted.model]
 
 
+def _failure(ref: ModelRef, error: Exception) -> InferenceError:
+    """Return what a provider raised against its port as the failure of one model: the next may answer."""
+    failure = InferenceError(f"`{ref}`: its provider raised {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
 async def _listed(provider: Provider) -> set[str]:
     try:
         async with asyncio.timeout(_LIST_TIMEOUT_S):
             return {info.ref.model for info in await provider.models()}
-    except (InferenceError, TimeoutError) as error:
-        log.debug("inference.provider_lists_nothing", provider=provider.name, error=str(error))
+    except Exception as error:  # a provider that does not list its models is passed over
+        log.debug("inference.provider_lists_nothing", provider=provider.name, error=f"{type(error).__name__}: {error}")
         return set()

@@ -7,12 +7,14 @@ from collections.abc import AsyncGenerator, Mapping
 
 import structlog
 
-from ..errors import ToolError
+from ..errors import ContractError, ToolError
 from ..ports import Clock, Tool
 from ..types.messages import ResultStatus, ToolCall, ToolResult
 from ..types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
+
+_GRACE_S = 0.5  # for a cancelled call to clean up; a person who cancels the turn waits for it
 
 
 class ParallelToolRunner:
@@ -24,13 +26,16 @@ class ParallelToolRunner:
     async def run(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
         """Yield each result as it comes; leaving early cancels the calls that are still running."""
         tasks = [asyncio.create_task(self._one(call, turn), name=f"tool:{call.name}") for call in calls]
+        waiting = set(tasks)
         try:
-            for next_done in asyncio.as_completed(tasks):
-                yield await next_done
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in (task for task in tasks if task in done):
+                    yield task.result()
         finally:
-            for task in tasks:
+            for task in waiting:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*waiting, return_exceptions=True)
 
     async def _one(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         begin = self._clock.monotonic()
@@ -42,19 +47,42 @@ class ParallelToolRunner:
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(call, "refused", f"there is no tool `{call.name}`")
-        deadline = asyncio.timeout(self._timeout_s)
+        task = asyncio.create_task(_called(tool, call, turn), name=f"call:{call.name}")
         try:
-            async with deadline:
-                return await tool.call(call, turn)
+            finished, _ = await asyncio.wait([task], timeout=self._timeout_s)
+        finally:
+            await _stopped(task, call)
+        if not finished:
+            return _failed(call, "timeout", f"no answer within {self._timeout_s:g} s")
+        try:
+            return task.result()
         except ToolError as error:
             return _failed(call, "error", str(error))
-        except TimeoutError as error:
-            if deadline.expired():
-                return _failed(call, "timeout", f"no answer within {self._timeout_s:g} s")
-            return _failed(call, "error", f"TimeoutError: {error}")
-        except (Exception, SystemExit) as error:
+        except asyncio.CancelledError:
+            return _failed(call, "error", "the tool cancelled itself")
+        except Exception as error:
             log.warning("tool.failed", tool=call.name, error=type(error).__name__)
             return _failed(call, "error", f"{type(error).__name__}: {error}")
+
+
+async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
+    try:
+        result: object = await tool.call(call, turn)
+    except SystemExit as error:  # in a task it would end the event loop
+        raise RuntimeError(f"the tool tried to end the program with {error.code!r}") from error
+    if not isinstance(result, ToolResult):
+        raise ContractError(f"the tool gave {type(result).__name__}, expected a ToolResult")
+    return result
+
+
+async def _stopped(task: asyncio.Task[ToolResult], call: ToolCall) -> None:
+    """Cancel a call that still runs; one that does not listen is left behind, so that nobody waits for it."""
+    if task.done():
+        return
+    task.cancel()
+    _, deaf = await asyncio.wait([task], timeout=_GRACE_S)
+    if deaf:
+        log.warning("tool.does_not_stop", tool=call.name)
 
 
 def _failed(call: ToolCall, status: ResultStatus, text: str) -> ToolResult:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..configuration import FILE_NAME, Configuration, Decision, Surroundings, Trust, examine, read_settings, resolve
+from ..configuration.locate import expanded
 from ..configuration.secrets import masked
 from ..configuration.values import values_of
 from ..errors import ConfigError
@@ -28,7 +29,10 @@ def config() -> None:
 @click.option("--all", "everything", is_flag=True, help="Show the settings that have their default, too.")
 @common_options("config", "home", "json")
 def show(common: Common, everything: bool) -> None:
-    """Show each setting with where it comes from; secrets are masked."""
+    """Show each setting and where it comes from.
+
+    Secrets are masked.
+    """
     found = configuration(common)
     rows = []
     for key, value in values_of(found.settings):
@@ -46,7 +50,7 @@ def show(common: Common, everything: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @common_options("config")
 def check(common: Common, file: Path | None) -> None:
-    """Check a file, or the one that would be used, without running anything."""
+    """Check a file, or the one that is used."""
     if file:
         read_settings(file)
         click.echo(f"{file} is fine.")
@@ -59,14 +63,14 @@ def check(common: Common, file: Path | None) -> None:
 
 @config.command()
 def schema() -> None:
-    """Print the JSON schema of the file, with a description of each key."""
+    """Print the JSON schema of the file."""
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **Settings.model_json_schema()})
 
 
 @config.command()
 @common_options("config", "home", "json")
 def path(common: Common) -> None:
-    """Show which file is used, where it was looked for, and which folder is the home."""
+    """Show which file is used, and what the home is."""
     found = resolve(common.config, overrides={"home": common.home} if common.home else {})
     looked = [(rule, str(each), _use(found, each)) for rule, each in found.located.looked_at]
     print_rows(("rule", "path", "used"), [*looked, ("home", str(found.home), "yes")], as_json=common.as_json)
@@ -76,7 +80,10 @@ def path(common: Common) -> None:
 @_folder
 @shared_options()
 def trust(folder: Path | None) -> None:
-    """Trust the configuration file of FOLDER, as it is now. Without FOLDER: the one found from here."""
+    """Trust the file of FOLDER, as it is now.
+
+    FOLDER is the working directory, or one above it, unless given.
+    """
     file = _file(folder)
     changes = _decide(file, "trusted")
     click.echo(f"{file} is trusted until it changes. {changes}")
@@ -86,7 +93,10 @@ def trust(folder: Path | None) -> None:
 @_folder
 @shared_options()
 def distrust(folder: Path | None) -> None:
-    """Hold back what the configuration file of FOLDER must not decide, and do not ask about it."""
+    """Do not trust the file of FOLDER, and do not ask.
+
+    FOLDER is the working directory, or one above it, unless given.
+    """
     file = _file(folder)
     changes = _decide(file, "refused")
     click.echo(f"{file} is not trusted. {changes}")
@@ -94,7 +104,7 @@ def distrust(folder: Path | None) -> None:
 
 def _file(folder: Path | None) -> Path:
     around = Surroundings.of_process()
-    here = (around.working_directory / folder.expanduser()) if folder else around.working_directory
+    here = (around.working_directory / expanded(folder)) if folder else around.working_directory
     folders = (here,) if folder else (here, *here.parents)
     found = next((each / FILE_NAME for each in folders if (each / FILE_NAME).is_file()), None)
     if found is None:

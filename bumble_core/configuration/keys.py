@@ -39,6 +39,7 @@ class Place:
 
     annotation: Any = Any
     field: FieldInfo | None = None
+    limits: tuple[object, ...] = ()
     section: type[BaseModel] | None = None
     rest: Place | None = None
     is_free: bool = False
@@ -86,7 +87,7 @@ class Place:
 
     @property
     def _bounds(self) -> list[str]:
-        limits = {type(limit).__name__: limit for limit in (self.field.metadata if self.field else ())}
+        limits = {type(limit).__name__: limit for limit in (*self.limits, *(self.field.metadata if self.field else ()))}
         if "MinLen" in limits:
             return ["that is not empty"]
         words = {"Gt": "greater than", "Ge": "at least", "Lt": "less than", "Le": "at most"}
@@ -150,7 +151,7 @@ def _place(annotation: object, field: FieldInfo | None) -> Place:
         return Place(section=plain)
     if get_origin(plain) is dict:
         return Place(rest=_place(get_args(plain)[1], None))
-    return Place(annotation=plain, field=field)
+    return Place(annotation=plain, field=field, limits=tuple(_limits(annotation)))
 
 
 def _plain(annotation: object) -> Any:
@@ -160,3 +161,13 @@ def _plain(annotation: object) -> Any:
     if get_origin(annotation) in {Union, types.UnionType}:
         return _plain(next(each for each in get_args(annotation) if each is not type(None)))
     return annotation
+
+
+def _limits(annotation: object) -> Iterator[object]:
+    """Yield what bounds the values of a type, wherever it is annotated."""
+    for part in get_args(annotation):
+        if isinstance(part, FieldInfo):
+            yield from part.metadata
+        else:
+            yield part
+            yield from _limits(part)

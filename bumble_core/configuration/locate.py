@@ -68,6 +68,14 @@ def locate(named: Path | None, surroundings: Surroundings) -> Located:
     return Located(looked_at=tuple(looked_at))
 
 
+def expanded(path: Path) -> Path:
+    """Put the user's folder in the place of `~`; a name that is no user's stays as it is, as in a shell."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
 def user_file(surroundings: Surroundings) -> Path:
     return surroundings.user_folder / FILE_NAME
 
@@ -75,10 +83,10 @@ def user_file(surroundings: Surroundings) -> Path:
 def _places(named: Path | None, surroundings: Surroundings) -> Iterator[tuple[Rule, Path]]:
     here = surroundings.working_directory
     if named is not None:
-        yield "--config", here / named.expanduser()
+        yield "--config", here / expanded(named)
     variable = surroundings.environment.get("BUMBLE_CONFIG", "")
     if variable and named is None:
-        yield "BUMBLE_CONFIG", here / Path(variable).expanduser()
+        yield "BUMBLE_CONFIG", here / expanded(Path(variable))
     for folder in (here, *here.parents):
         yield "working directory", folder / FILE_NAME
     yield "user", user_file(surroundings)

@@ -10,6 +10,7 @@ from typing import Literal
 from typing_extensions import override
 
 from .keys import Key, place_of
+from .locate import expanded
 from .yaml_source import Trail, parse
 
 _FLAGS = {"home": "--home", "agent.models": "--model"}
@@ -130,4 +131,4 @@ def _put(tree: dict[str, object], key: Key, value: object) -> None:
 def _anchored(key: Key, value: object, folder: Path) -> object:
     if key != ("home",) or not isinstance(value, str | Path) or not str(value):
         return value
-    return str(folder.absolute() / Path(value).expanduser()) if "\0" not in str(value) else value
+    return str(folder.absolute() / expanded(Path(value))) if "\0" not in str(value) else value

@@ -110,6 +110,8 @@ def resolve(
 def _files(located: Located, around: Surroundings, trust: Trust) -> tuple[list[Layer], Examined | None, Verdict]:
     if located.path is None:
         return [], None, "trusted"
+    if located.may_be_foreign and not located.path.is_file():  # a pipe would make us wait for ever
+        raise ConfigError(f"{located.path}: not a regular file")
     content = _content(located.path)
     layer = file_layer(located.path, content, _short(located.path, around.working_directory))
     examined = Examined(path=located.path, digest=digest_of(content), demands=held_back(layer.given))

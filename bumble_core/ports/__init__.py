@@ -1,7 +1,8 @@
 """What a stage must do. One Protocol per slot or offer, one verb per Protocol, stores aside.
 
 Collaborators reach a stage through the hook that builds it, data through its method. An occupant may also have
-`async def aclose(self) -> None`; the runtime calls it once, when it closes.
+`async def aclose(self) -> None`; the runtime calls it once, when it closes. A wrapper does not pass it on: what it
+wraps is closed by itself, after the wrapper.
 """
 
 from __future__ import annotations

@@ -54,25 +54,26 @@ class StubServer:
     """Plays `replies` in order, one per request; the last one repeats.
 
     `requests` keeps what came, `connections` how many were opened; `left_early` counts clients that went away inside
-    a reply, and `abandoned` is set when the first one does.
+    a reply, and `abandoned` is set when the first one does. Port 0 is a free one.
 
         async with StubServer([StubReply(body=[b"hello"])]) as stub:
             ...  # ask stub.url
     """
 
-    def __init__(self, replies: Sequence[StubReply]) -> None:
+    def __init__(self, replies: Sequence[StubReply], *, port: int = 0) -> None:
         self.requests: list[StubRequest] = []
         self.connections = 0
         self.left_early = 0
         self.abandoned = asyncio.Event()
         self.url = ""
         self._replies = list(replies)
+        self._port = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._protocol, "127.0.0.1", 0)
+        self._server = await loop.create_server(self._protocol, "127.0.0.1", self._port)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.url = f"http://{host}:{port}"
         return self

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, field_validator
+from typing_extensions import override
 
 from .settings import PluginConfig
 
@@ -35,6 +37,11 @@ class HttpSettings(PluginConfig):
         default=60, ge=0, description="Longest pause; a server that asks for a longer one is not asked again."
     )
     retry_jitter: float = Field(default=0.25, ge=0, le=1, description="Share by which a pause is lengthened at random.")
+
+    @override
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
+        """Leave out what may hold a secret."""
+        return ((name, value) for name, value in super().__repr_args__() if name not in ("base_url", "headers"))
 
     @field_validator("base_url")
     @classmethod

@@ -55,6 +55,7 @@ def _folder_name(value: str) -> str:
 
 
 Whole = Annotated[int, Strict(), AfterValidator(_moderate)]
+Positive = Annotated[int, Strict(), Field(gt=0), AfterValidator(_moderate)]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Switch = Annotated[bool, Strict()]
 Duration = Annotated[
@@ -133,16 +134,16 @@ class Cognition(Value):
 class Stages(Value):
     """The plugin that fills each slot; unset leaves it to the plugins."""
 
-    sessions: str | None = None
-    documents: str | None = None
-    job_ledger: str | None = None
-    token_counter: str | None = None
-    inference: str | None = None
-    tool_runner: str | None = None
-    router: str | None = None
-    judge: str | None = None
-    compactor: str | None = None
-    job_runner: str | None = None
+    sessions: str | None = Field(default=None, description="Keeps the log and the view of every conversation.")
+    documents: str | None = Field(default=None, description="Keeps the text files of the agent's memory.")
+    job_ledger: str | None = Field(default=None, description="Keeps the states of jobs and the records of runs.")
+    token_counter: str | None = Field(default=None, description="Estimates the size of a request.")
+    inference: str | None = Field(default=None, description="Turns a request into a completion, in the fallback order.")
+    tool_runner: str | None = Field(default=None, description="Runs the calls of a step.")
+    router: str | None = Field(default=None, description="Chooses the profile and the models of a turn.")
+    judge: str | None = Field(default=None, description="Decides whether a turn may end.")
+    compactor: str | None = Field(default=None, description="Makes a conversation fit its window.")
+    job_runner: str | None = Field(default=None, description="Has jobs executed.")
 
 
 class Tools(Value):
@@ -169,9 +170,7 @@ class JobSettings(Value):
     enabled: Switch = Field(default=True, description="Off: the job never runs by itself.")
     models: ModelNames = Field(default=(), description="Fallback order of this job alone.")
     schedule: str | None = Field(default=None, description="Five-field cron expression in place of the job's own.")
-    turns: Whole | None = Field(
-        default=None, gt=0, description="Turns that trigger the job, in place of its own number."
-    )
+    turns: Positive | None = Field(default=None, description="Turns that trigger the job, in place of its own number.")
     timeout: Duration | None = Field(default=None, description="Longest time of a run, in seconds or as `PT5M`.")
 
 

@@ -114,9 +114,12 @@ class TurnContext:
     @property
     def pending_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last model message that have no result yet."""
-        answered = {result.call_id for message in self.log for result in message.tool_results}
-        calls = next((m.tool_calls for m in reversed(self.log) if m.role == "assistant"), ())
-        return tuple(call for call in calls if call.id not in answered)
+        answered: set[str] = set()
+        for message in reversed(self.log):
+            if message.role == "assistant":
+                return tuple(call for call in message.tool_calls if call.id not in answered)
+            answered.update(result.call_id for result in message.tool_results)
+        return ()
 
     @property
     def last_results(self) -> tuple[ToolResult, ...]:

@@ -113,6 +113,7 @@ class _Walk:
 
     def __init__(self, workspace: Workspace, path: str) -> None:
         self._workspace, self._path = workspace, path
+        self._names_a_folder = path.rsplit("/", 1)[-1] in {"", "."}
         self._folders = [os.open(workspace.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
         self._names: list[str] = []
         self._detours = 0
@@ -133,7 +134,7 @@ class _Walk:
                 self._follow(step, pending)
             elif status is not None and stat.S_ISDIR(status.st_mode):
                 self._down(step, pending)
-            elif not pending and not self._path.endswith("/"):
+            elif not pending and not self._names_a_folder:
                 return Place(folder=folder, name=step, path="/".join([*self._names, step]), status=status)
             elif status is not None:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

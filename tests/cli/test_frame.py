@@ -14,6 +14,7 @@ GROUP = "bumble_core.commands"
 
 OWL = """
 import click
+from bumble_core.errors import ConfigError, SessionBusy
 from bumble_core.cli.options import Common, common_options
 
 @click.command()
@@ -27,6 +28,10 @@ def owl(common: Common, what: str) -> None:
         raise ValueError("first line\\nsecond line")
     elif what == "interrupt":
         raise KeyboardInterrupt
+    elif what == "refuse":
+        raise SessionBusy("taken")
+    elif what == "group":
+        raise ExceptionGroup("tasks", [ConfigError("one\\ntwo")])
     elif what == "three":
         return 3
     elif what == "leave":
@@ -112,11 +117,13 @@ def test_every_command_tells_the_version(owl: Installed, arguments: list[str]) -
     ("what", "status", "said"),
     [
         ("break", 1, "Error: ValueError: first line second line (run with --debug for the traceback)\n"),
+        ("refuse", 1, "Error: taken\n"),
+        ("group", 2, "Error:\none\ntwo\n"),
         ("interrupt", 130, "Interrupted.\n"),
         ("three", 3, ""),
         ("leave", 1, "left\n"),
     ],
-    ids=["unexpected-error", "ctrl-c", "chosen-status", "system-exit"],
+    ids=["unexpected-error", "error-of-ours", "lone-error-of-a-group", "ctrl-c", "chosen-status", "system-exit"],
 )
 def test_an_ending_has_its_status_and_one_line(owl: Installed, what: str, status: int, said: str) -> None:
     ended = owl.bumble("owl", what)
