@@ -139,8 +139,7 @@ class Runtime:
             await asyncio.to_thread(open_home, self.home, self.parts.files)
             self._is_ready = True
             if self.run_jobs:
-                await self.ledger.interrupt(self.parts.clock.now())
-                await self.jobs.tick(is_starting=True)
+                await self.jobs.begin()
 
     async def aclose(self) -> None:
         """Cancel running turns, wait briefly for jobs, close every occupant that can be closed."""

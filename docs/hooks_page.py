@@ -24,7 +24,8 @@ An implementation names only the arguments it uses, in any order. More arguments
   `prefer: {"tool:read_file": PLUGIN}` in the configuration settles it otherwise.
 - A hook that fills a **slot** takes one object. `stages: {router: PLUGIN}` in the configuration decides; otherwise
   `@hookimpl(tryfirst=True)` comes before `@hookimpl`, and that before `@hookimpl(trylast=True)`, which the
-  shipped plugins use. Two best claims of equal rank are an error. `@hookimpl(wrapper=True)` changes whoever fills the slot.
+  shipped plugins use. Two best claims of equal rank are an error. `@hookimpl(wrapper=True)` changes whoever fills the
+  slot.
 
 What `Settings`, `Request`, `TurnContext` and the other values hold stands in the modules of `bumble_core.types`.
 """
