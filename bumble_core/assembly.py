@@ -13,7 +13,18 @@ from .builtin.system import SystemClock, SystemFiles
 from .errors import ConfigError, PluginError
 from .home import default_home
 from .parts import Parts
-from .plugins import CORE, Candidate, check_names, construct, discover, load, offered_hooks, register, report
+from .plugins import (
+    CORE,
+    Candidate,
+    check_names,
+    construct,
+    discover,
+    load,
+    offered_hooks,
+    register,
+    remedy_for,
+    report,
+)
 from .ports import Clock, Files
 from .runtime import Runtime
 from .types.plugins import PluginReport
@@ -115,6 +126,15 @@ def _left_out(candidate: Candidate, error: PluginError, settings: Settings) -> P
     for stage, name in settings.stages:
         if name == candidate.name:
             raise ConfigError(f"stages.{stage}: {error}") from error
-    log.warning("plugin.left_out", plugin=candidate.name, distribution=candidate.distribution, reason=error.reason)
-    remedy = error.remedy or f"report it to the authors of {candidate.distribution}, or disable `{candidate.name}`"
-    return report(candidate, "failed", reason=error.reason, remedy=remedy)
+    is_missing_extra = candidate.is_shipped and isinstance(error.__cause__, ModuleNotFoundError)
+    tell = log.debug if is_missing_extra else log.warning  # nobody has to install every extra
+    tell("plugin.left_out", plugin=candidate.name, distribution=candidate.distribution, reason=error.reason)
+    return report(candidate, "failed", reason=error.reason, remedy=_remedy(error, candidate))
+
+
+def _remedy(error: PluginError, candidate: Candidate) -> str:
+    if error.remedy:
+        return error.remedy
+    if isinstance(error.__cause__, ModuleNotFoundError):
+        return remedy_for(error.__cause__, candidate)
+    return f"report it to the authors of {candidate.distribution}, or disable `{candidate.name}`"

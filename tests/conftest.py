@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,14 @@ import pytest
 
 from bumble_core import Runtime, Settings, assemble
 from bumble_core.testing import Reply, ScriptedProvider
-from tests.installed import Installed
+from tests.installed import CHECKOUT, Installed
 from tests.shipped import construct_shipped
+
+
+def pytest_configure() -> None:
+    """Let processes that tests start find what the tests find."""
+    here = [str(CHECKOUT), str(CHECKOUT / "plugins"), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -91,6 +91,7 @@ class Request(Value):
     `probe` or `job`. The kernel meters both. `context_window`, in tokens, is what the request may fill with its
     reply: providers whose servers size their context per request pass it on. `tail` is the text that the last
     message ends with and that the next request will not repeat: a server's prompt cache holds up to it.
+    `reply_schema` is a JSON schema that the reply's text must fit, for servers that can force it.
     """
 
     owner: str
@@ -102,6 +103,7 @@ class Request(Value):
     tool_choice: ToolChoice = "auto"
     context_window: int = 32_768
     tail: str = ""
+    reply_schema: dict[str, JsonValue] | None = None
 
     @field_validator("models")
     @classmethod
