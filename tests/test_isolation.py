@@ -121,9 +121,10 @@ BAD_NAME = hook(
     "class Mine:\n    name = 'a:b'\n    def stream(self, request, model): ...\n    async def models(self): ...",
 )
 BOMB = hook(
-    "bumble_judge(self)",
-    "return Mine()",
-    "class Mine:\n    @property\n    def judge(self):\n        raise RuntimeError('boom')",
+    "bumble_tools(self)",
+    "return [Mine()]",
+    "class Mine:\n    is_work = True\n    async def call(self, call, turn): ...\n    @property\n"
+    "    def spec(self):\n        raise RuntimeError('boom')",
 )
 UNMARKED = "class Plugin:\n    def __init__(self, config): ...\n    def bumble_tools(self):\n        return []\n"
 OPEN_CONFIG = "class Plugin:\n    class Config: ...\n    def __init__(self, config): ...\n"
@@ -150,7 +151,7 @@ RAISING = "class Plugin:\n    def __init__(self, config):\n        raise OSError
         (NAMELESS, "gave NoneType, which is not a Surface", "give it what `Surface`"),
         (BAD_NAME, "provider 'a:b': not a name", "a name has 1 to 64"),
         (BAD_PLACE, "Note.placement is 'top'", "write `system` or `turn`"),
-        (BOMB, "`bumble_judge` raised RuntimeError: boom", "report it"),
+        (BOMB, "`bumble_tools` raised RuntimeError: boom", "report it"),
         (hook("bumble_tools(self)", "raise SystemExit('bye')"), "`bumble_tools` raised SystemExit: bye", "report it"),
         (hook("bumble_tools(self)", "return 7"), "`bumble_tools` gave int, expected a list of Tool", "report it"),
     ],
@@ -308,8 +309,8 @@ def test_what_a_plugin_prints_does_not_corrupt_the_output(installed: Installed, 
 
 @pytest.mark.parametrize(
     "damage",
-    [("METADATA", ""), ("METADATA", None), ("entry_points.txt", "[bumble_core.plugins]\nno equals sign\n")],
-    ids=["empty-metadata", "no-metadata", "entry-points-without-a-value"],
+    [("METADATA", ""), ("METADATA", None), ("entry_points.txt", "[bumble_core.plugins]\nodd = no such: thing\n")],
+    ids=["empty-metadata", "no-metadata", "entry-point-that-is-none"],
 )
 def test_damaged_metadata_of_a_stranger_hurts_nobody_else(
     installed: Installed, add: Add, damage: tuple[str, str | None]
