@@ -74,10 +74,11 @@ class Levels:
             async for item in stream:
                 yield item
 
-    async def probe(self, ref: ModelRef, provider: Provider) -> LearntLevel | None:
-        """Learn a model's level anew with at most two requests; None when its replies tell nothing.
+    async def probe(self, ref: ModelRef, provider: Provider) -> LearntLevel:
+        """Learn a model's level anew with at most two requests, and remember it.
 
         Raises:
+            MalformedReply: the model's replies tell nothing.
             InferenceError: the model did not answer.
         """
         request = Request(
@@ -93,7 +94,10 @@ class Levels:
         async with aclosing(self._learning(lesson, request, provider, most_requests=_PROBE_REQUESTS)) as stream:
             async for _ in stream:
                 pass
-        return (await self._memory.of(endpoint_key(provider, ref))).level if lesson.learnt else None
+        learnt = (await self._memory.of(endpoint_key(provider, ref))).level
+        if lesson.learnt is None or learnt is None:
+            raise MalformedReply(f"`{ref}` replied neither with a call nor with words: its level is not known")
+        return learnt
 
     async def _learning(
         self, lesson: Lesson, request: Request, provider: Provider, most_requests: int | None = None
