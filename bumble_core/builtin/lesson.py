@@ -109,7 +109,8 @@ class Lesson:
         usage, parts = completion.usage, completion.message.parts
         attempts = tuple(self.attempts) + completion.failed_attempts
         if first is not None and first is not completion:
-            said: tuple[Part, ...] = tuple(part for part in first.message.parts if isinstance(part, Text))
+            apart = "\n\n" if completion.message.text else ""
+            said: tuple[Part, ...] = (Text(text=first.message.text + apart),)
             usage, parts = first.usage + usage, said + parts
             attempts = first.failed_attempts + attempts
         message = completion.message.model_copy(update={"parts": parts})
