@@ -1,0 +1,28 @@
+"""The shape of OpenAI's chat completions, which most servers speak: a request's body, and a reply from its chunks.
+
+No I/O and no HTTP library: a provider that runs a model in its own process uses it too.
+"""
+
+from __future__ import annotations
+
+from .answer import AnswerBuilder
+from .assembler import ChatAssembler
+from .calls import CallAssembler, read_arguments
+from .estimate import estimate_tokens
+from .requests import encode_json, encode_messages, encode_request, encode_tools, tool_name
+from .text import ThoughtSplitter, whole_characters
+
+__all__ = [
+    "AnswerBuilder",
+    "CallAssembler",
+    "ChatAssembler",
+    "ThoughtSplitter",
+    "encode_json",
+    "encode_messages",
+    "encode_request",
+    "encode_tools",
+    "estimate_tokens",
+    "read_arguments",
+    "tool_name",
+    "whole_characters",
+]

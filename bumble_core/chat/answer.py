@@ -1,0 +1,93 @@
+"""Gather one answer, whatever the shape of the stream that it came in."""
+
+from __future__ import annotations
+
+from ..errors import Filtered, InferenceError, MalformedReply
+from ..failures import Server
+from ..types.inference import Completion, Delta, Finish, ModelRef, Usage
+from ..types.messages import Message, Part, Text, Thinking, ToolCall
+from .calls import CallAssembler
+from .text import ThoughtSplitter, whole_characters
+
+_CUT_BY_LENGTH = "the message was cut at its maximum length, so this call may be incomplete and was not run"
+_CHARS_PER_TOKEN = 4
+
+
+class AnswerBuilder:
+    """Text, thoughts, calls and how it ended; gives the completion at any moment."""
+
+    def __init__(self, model: ModelRef, server: Server | None = None) -> None:
+        self.model = model
+        self.server = server or Server(name=str(model))
+        self.calls = CallAssembler()
+        self.finish: Finish | None = None
+        self.usage: Usage | None = None
+        self.began = False
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._splitter = ThoughtSplitter()
+
+    def say(self, text: str) -> list[Delta]:
+        """Add a piece of the reply's text."""
+        return self._kept(self._splitter.feed(text)) if text else []
+
+    def think(self, text: str) -> list[Delta]:
+        """Add a piece of reasoning that came in a field of its own."""
+        return self._kept(Delta(thinking=whole_characters(text))) if text else []
+
+    def end(self, finish: Finish) -> list[Delta]:
+        """Note that the server said how the answer ended."""
+        self.finish = finish
+        return self._kept(self._splitter.end())
+
+    def completion(self, input_estimate: int) -> Completion:
+        """Return the answer; `cut`, without its calls, when the server never said how it ended.
+
+        Raises:
+            Filtered: the server withheld all of it.
+            MalformedReply: there was no answer at all.
+        """
+        self._kept(self._splitter.end())
+        if not self.began and self.finish is None:
+            raise self.silence()
+        finish = self.finish or "cut"
+        calls = self._closed_calls(finish)
+        text = "".join(self._text)
+        if finish == "filtered" and not text.strip() and not calls:
+            raise Filtered(f"{self.server} withheld the reply of `{self.model}`: its content filter refused it")
+        if finish in ("stop", "tool_calls"):
+            finish = "tool_calls" if calls else "stop"
+        return Completion(
+            message=Message(role="assistant", parts=self._parts(text, calls), source="model"),
+            finish=finish,
+            model=self.model,
+            usage=self.usage or self._guess(input_estimate, text, calls),
+        )
+
+    def silence(self) -> InferenceError:
+        """Return the error for a reply that said nothing."""
+        error = MalformedReply(f"{self.server} ended its reply before it said anything")
+        error.is_retryable = True  # nothing was understood because nothing came; the next time it may
+        return error
+
+    def _closed_calls(self, finish: Finish) -> tuple[ToolCall, ...]:
+        if finish in ("cut", "filtered"):
+            return ()
+        return self.calls.calls(_CUT_BY_LENGTH if finish == "length" else "")
+
+    def _parts(self, text: str, calls: tuple[ToolCall, ...]) -> tuple[Part, ...]:
+        thinking = "".join(self._thinking)
+        thoughts: tuple[Part, ...] = (Thinking(text=thinking),) if thinking.strip() else ()
+        words: tuple[Part, ...] = (Text(text=text),) if text else ()
+        return (*thoughts, *words, *calls)
+
+    def _guess(self, input_estimate: int, text: str, calls: tuple[ToolCall, ...]) -> Usage:
+        chars = len(text) + sum(map(len, self._thinking)) + sum(len(c.name) + len(str(c.arguments)) for c in calls)
+        return Usage(input_tokens=input_estimate, output_tokens=-(-chars // _CHARS_PER_TOKEN), estimated=True)
+
+    def _kept(self, delta: Delta) -> list[Delta]:
+        if delta.text:
+            self._text.append(delta.text)
+        if delta.thinking:
+            self._thinking.append(delta.thinking)
+        return [delta] if delta.text or delta.thinking else []
