@@ -14,7 +14,7 @@ FLOORS = [
     {"ports", "servers", "signatures", "misfits"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
-    {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
+    {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
     {"turn_run"},

@@ -32,6 +32,8 @@ def encode_request(request: Request, model: str, *, stream: bool = True) -> dict
         body["tools"] = list(encode_tools(request.tools))
         if request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
+    if request.reply_schema is not None:
+        body["response_format"] = _reply_format(request.reply_schema)
     return body
 
 
@@ -70,6 +72,26 @@ def encode_json(body: Mapping[str, Any]) -> bytes:
 def tool_name(name: str) -> str:
     """Return `name` as servers accept it in a history: a model may have called a tool that cannot exist."""
     return _NOT_IN_A_NAME.sub("_", name)[:_LONGEST_NAME] or "unnamed"
+
+
+def _reply_format(schema: dict[str, JsonValue]) -> JsonValue:
+    named: dict[str, JsonValue] = {"name": "reply", "strict": _is_strict(schema), "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _is_strict(schema: JsonValue) -> bool:
+    """Tell whether OpenAI takes a schema as strict: each object is closed, and all its properties are required."""
+    if isinstance(schema, list):
+        return all(_is_strict(each) for each in schema)
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" or "properties" in schema:
+        properties, required = schema.get("properties"), schema.get("required")
+        names = set(properties) if isinstance(properties, dict) else set()
+        needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+        if schema.get("additionalProperties") is not False or names != needed:
+            return False
+    return all(_is_strict(each) for each in schema.values())
 
 
 def _content(message: Message) -> JsonValue:

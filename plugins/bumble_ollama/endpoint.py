@@ -41,6 +41,10 @@ class Endpoint:
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
         self._refused: dict[str, set[str]] = {}
 
+    @property
+    def address(self) -> str:
+        return self._client.address.base
+
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         ref = ModelRef(provider=self.name, model=model)
         return with_retries(partial(self._ask, request, ref), ref, self._settings, self._clock)

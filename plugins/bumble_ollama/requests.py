@@ -31,6 +31,8 @@ def encode_request(request: Request, model: str) -> dict[str, JsonValue]:
     }
     if request.tools and request.tool_choice != "none":
         body["tools"] = list(encode_tools(request.tools))
+    if request.reply_schema is not None:
+        body["format"] = request.reply_schema
     return body
 
 

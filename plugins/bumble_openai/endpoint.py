@@ -38,6 +38,10 @@ class Endpoint:
         self._is_official = self._client.address.shown == "api.openai.com"
         self._dialects = Dialects()
 
+    @property
+    def address(self) -> str:
+        return self._client.address.base
+
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         ref = ModelRef(provider=self.name, model=model)
         return with_retries(partial(self._ask, request, ref), ref, self._settings, self._clock)
