@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred"},
-    {"ports", "servers", "signatures", "misfits"},
+    {"ports", "servers", "signatures", "misfits", "memo"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
