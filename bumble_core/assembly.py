@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,18 @@ from .builtin.system import SystemClock, SystemFiles
 from .errors import ConfigError, PluginError
 from .home import default_home
 from .parts import Parts
-from .plugins import CORE, Candidate, check_names, construct, discover, load, offered_hooks, register, report
+from .plugins import (
+    CORE,
+    Candidate,
+    check_names,
+    construct,
+    discover,
+    load,
+    offered_hooks,
+    register,
+    remedy_for,
+    report,
+)
 from .ports import Clock, Files
 from .runtime import Runtime
 from .types.plugins import PluginReport
@@ -45,6 +58,7 @@ def assemble(
         StageConflictError: two plugins claim one slot and nothing settles it.
         PluginError: a plugin of the application's own failed, or `strict` and any did.
     """
+    _quiet_unless_configured()
     given = Given(
         settings=settings,
         home=(home or settings.home or default_home(settings.agent.name)).expanduser(),
@@ -66,6 +80,15 @@ def assemble(
         lines = [f"{r.distribution}, entry point `{r.name}`: {r.reason}" for r in problems]
         raise PluginError(problems[0].name, "\n".join(lines), "without --strict they are left out")
     return Runtime(replace(parts, reports=ordered), run_jobs=run_jobs)
+
+
+def _quiet_unless_configured() -> None:
+    """Until the application configures structlog, warnings go to standard error and the rest nowhere."""
+    if not structlog.is_configured():
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
 
 
 def _built(given: Given, candidates: tuple[Candidate, ...]) -> tuple[Parts, list[PluginReport]]:
@@ -115,6 +138,15 @@ def _left_out(candidate: Candidate, error: PluginError, settings: Settings) -> P
     for stage, name in settings.stages:
         if name == candidate.name:
             raise ConfigError(f"stages.{stage}: {error}") from error
-    log.warning("plugin.left_out", plugin=candidate.name, distribution=candidate.distribution, reason=error.reason)
-    remedy = error.remedy or f"report it to the authors of {candidate.distribution}, or disable `{candidate.name}`"
-    return report(candidate, "failed", reason=error.reason, remedy=remedy)
+    is_missing_extra = candidate.is_shipped and isinstance(error.__cause__, ModuleNotFoundError)
+    tell = log.debug if is_missing_extra else log.warning  # nobody has to install every extra
+    tell("plugin.left_out", plugin=candidate.name, distribution=candidate.distribution, reason=error.reason)
+    return report(candidate, "failed", reason=error.reason, remedy=_remedy(error, candidate))
+
+
+def _remedy(error: PluginError, candidate: Candidate) -> str:
+    if error.remedy:
+        return error.remedy
+    if isinstance(error.__cause__, ModuleNotFoundError):
+        return remedy_for(error.__cause__, candidate)
+    return f"report it to the authors of {candidate.distribution}, or disable `{candidate.name}`"

@@ -88,8 +88,9 @@ class TurnLoop:
         while turn.steps_left > 0:
             turn = await self._steer(turn)
             yield turn
-            turn = await self._ask(turn, context)
-            yield turn
+            async with aclosing(self._ask(turn, context)) as asked:
+                async for turn in asked:
+                    yield turn
             if turn.pending_calls and not turn.steps_left:
                 turn = await self._answered(turn, "refused", "the turn has no step left")
                 break
@@ -135,15 +136,20 @@ class TurnLoop:
             turn = turn.appended(message)
         return turn
 
-    async def _ask(self, turn: TurnContext, context: str) -> TurnContext:
-        """Ask the model once; a request that does not fit is compacted to the window that the server named."""
+    async def _ask(self, turn: TurnContext, context: str) -> AsyncGenerator[TurnContext, None]:
+        """Ask the model once; a request that does not fit is compacted to the window that the server named.
+
+        The turn is yielded when it fits and when it is answered.
+        """
         turn, request, tokens = await self.stages.room.fitted(turn, context)
+        yield turn
         try:
             completion = await self._stream(request, turn)
         except ContextOverflow as error:
-            window = min(error.window or tokens, tokens)
             await self.mouth.withdraw(turn)
+            window = min(error.window or tokens, tokens)
             turn, request, tokens = await self.stages.room.fitted(turn, context, window)
+            yield turn
             completion = await self._stream(request, turn)
         usage = completion.usage
         if usage.input_tokens and not usage.estimated:
@@ -151,7 +157,7 @@ class TurnLoop:
         completion = with_safe_calls(completion, turn)
         if not completion.message.is_empty:
             await self.journal.append(completion.message)
-        return turn.answered(completion)
+        yield turn.answered(completion)
 
     async def _stream(self, request: Request, turn: TurnContext) -> Completion:
         async with aclosing(self.stages.inference.stream(request)) as stream:

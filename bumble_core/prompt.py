@@ -35,7 +35,7 @@ class Prompt:
 
     async def context_text(self, turn: TurnContext) -> str:
         """Return the turn context with its header, or nothing when no section has anything to say."""
-        text = _joined([await _safely(section, turn) for section in self._turn])
+        text = _joined([await _rendered(section, turn) or "" for section in self._turn])
         return f"{_TURN_HEADER}\n{text}" if text else ""
 
     async def _stable(self, place: int, section: PromptSection, turn: TurnContext) -> str:
@@ -46,7 +46,9 @@ class Prompt:
             return ""
         if (kept := self._rendered.get(place)) and kept[0] == key:
             return kept[1]
-        text = await _safely(section, turn)
+        text = await _rendered(section, turn)
+        if text is None:  # what failed is tried again; until then the former text keeps the prefix
+            return kept[1] if kept else ""
         self._rendered[place] = (key, text)
         return text
 
@@ -86,12 +88,13 @@ def _with_tail(history: tuple[Message, ...], tail: str) -> tuple[tuple[Message, 
     return (*history, Message(id="tail", role="user", parts=(Text(text=tail),), source="kernel")), tail
 
 
-async def _safely(section: PromptSection, turn: TurnContext) -> str:
+async def _rendered(section: PromptSection, turn: TurnContext) -> str | None:
+    """Return a section's text, or None when it failed."""
     try:
         return (await section.render(turn)).strip()
     except Exception as error:
         log.warning("prompt.section_failed", section=type(section).__name__, error=repr(error))
-        return ""
+        return None
 
 
 def _joined(texts: Sequence[str]) -> str:

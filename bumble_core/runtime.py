@@ -75,7 +75,7 @@ class Runtime:
         self._turns: dict[asyncio.Task[Turn], TurnHandle] = {}
         self._is_ready = False
         self._getting_ready = asyncio.Lock()  # two first turns at once open the home once
-        self._door = LoopThread()
+        self._door = LoopThread(self.aclose)
 
     def start(
         self,
@@ -139,8 +139,7 @@ class Runtime:
             await asyncio.to_thread(open_home, self.home, self.parts.files)
             self._is_ready = True
             if self.run_jobs:
-                await self.ledger.interrupt(self.parts.clock.now())
-                await self.jobs.tick(is_starting=True)
+                await self.jobs.begin()
 
     async def aclose(self) -> None:
         """Cancel running turns, wait briefly for jobs, close every occupant that can be closed."""
@@ -167,9 +166,7 @@ class Runtime:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._door.is_running:
-            self._door.run(self.aclose())
-            self._door.stop()
+        self._door.stop()
 
     def _surface(self, surface: str | Surface) -> Surface:
         if not isinstance(surface, str):

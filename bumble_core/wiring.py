@@ -13,6 +13,7 @@ from .broadcast import Broadcast
 from .builtin.choices import FileModelChoices
 from .errors import ConfigError, PluginError
 from .jobs.controller import JobController
+from .jobs.due import configured_spec
 from .jobs.executor import JobExecutor
 from .loop import Stages
 from .metering import MeteredInference
@@ -44,7 +45,7 @@ from .room import Room
 from .slots import Clash, by_name, collect, select
 from .tool_calls import CallGate
 from .types.plugins import Choice
-from .types.settings import Settings
+from .types.settings import JobSettings, Settings
 
 T = TypeVar("T")
 
@@ -120,10 +121,23 @@ class Wiring:
             judge=self._slot("judge", Judge, inference=meter, settings=settings),
         )
         jobs = self._jobs(meter)
-        executor = JobExecutor(jobs, sessions, documents, ledger, meter, choices, settings, clock, broadcast)
+        specs = {name: configured_spec(job.spec, settings.jobs.get(name, JobSettings())) for name, job in jobs.items()}
+        executor = JobExecutor(
+            jobs=jobs,
+            specs=specs,
+            sessions=sessions,
+            documents=documents,
+            ledger=ledger,
+            meter=meter,
+            choices=choices,
+            settings=settings,
+            clock=clock,
+            emit=broadcast,
+        )
         job_runner = self._slot(
             "job_runner", JobRunner, execute=executor, ledger=ledger, clock=clock, settings=settings
         )
+        enabled = [spec for name, spec in specs.items() if settings.jobs.get(name, JobSettings()).enabled]
         surfaces = self._named("surface", Surface, lambda s: s.name, settings=settings)
         return Parts(
             settings=settings,
@@ -139,7 +153,7 @@ class Wiring:
             documents=documents,
             ledger=ledger,
             choices=choices,
-            jobs=JobController(jobs, job_runner, ledger, sessions, settings.jobs, clock),
+            jobs=JobController(enabled, job_runner, ledger, sessions, clock),
             execute=executor,
             job_runner=job_runner,
             providers=providers,

@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from commands_page import commands_page
+from hooks_page import hooks_page
+
 from bumble_core.configuration.keys import Key, Place, known_keys, place_of
 from bumble_core.configuration.trust import is_harmless
 from bumble_core.configuration.values import values_of
@@ -91,7 +94,11 @@ def _written(value: object) -> str:
     return "[" + ", ".join(str(each) for each in value) + "]" if isinstance(value, list | tuple) else str(value)
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"reference/settings.md": settings_page}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "reference/commands.md": commands_page,
+    "reference/hooks.md": hooks_page,
+    "reference/settings.md": settings_page,
+}
 
 
 def main(arguments: list[str]) -> int:

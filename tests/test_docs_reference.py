@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import runpy
 
 import pytest
 
 from bumble_core.cli import exit_codes
 from tests.installed import CHECKOUT
+from tests.pages import generator
 
-GENERATOR = runpy.run_path(str(CHECKOUT / "docs" / "generate.py"))
+PAGES = generator().PAGES
 
 
-@pytest.mark.parametrize("page", GENERATOR["PAGES"])
+@pytest.mark.parametrize("page", PAGES)
 def test_a_generated_page_is_current(page: str) -> None:
-    assert CHECKOUT.joinpath("docs", page).read_text(encoding="utf-8") == GENERATOR["PAGES"][page]()
+    assert CHECKOUT.joinpath("docs", page).read_text(encoding="utf-8") == PAGES[page]()
 
 
 def test_every_exit_code_is_documented() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..deferred import Deferred
+from ..errors import ConfigError
 from ..types.jobs import AtStartup, Cause, Cron, JobSpec, JobState, TurnsSince
+from ..types.settings import JobSettings
 
 _previous_moment = Deferred("bumble_core.jobs.schedule:previous_moment")
+_is_valid = Deferred("bumble_core.jobs.schedule:is_valid")
 
 
 def due(
@@ -33,3 +36,22 @@ def due(
             case _:
                 pass
     return None
+
+
+def configured_spec(spec: JobSpec, own: JobSettings) -> JobSpec:
+    """Return the job's declaration with what the configuration says in its place.
+
+    Raises:
+        ConfigError: the configured schedule is not a cron expression.
+    """
+    triggers = list(spec.triggers)
+    if own.schedule is not None:
+        if not _is_valid(own.schedule):
+            raise ConfigError(f"jobs.{spec.id}.schedule: `{own.schedule}` is not a five-field cron expression")
+        triggers = [t for t in triggers if not isinstance(t, Cron)] + [Cron(expression=own.schedule)]
+    if own.turns is not None:
+        triggers = [t for t in triggers if not isinstance(t, TurnsSince)] + [TurnsSince(count=own.turns)]
+    update: dict[str, object] = {"triggers": tuple(triggers), "models": own.models or spec.models}
+    if own.timeout is not None:
+        update["timeout"] = own.timeout
+    return spec.model_copy(update=update)

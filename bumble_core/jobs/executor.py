@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
 
-from ..errors import ContractError
+from ..errors import AllModelsFailed, ContractError
 from ..metering import MeteredInference
 from ..ports import Clock, Documents, Emit, Job, JobLedger, ModelChoices, Sessions
 from ..types.base import new_id
 from ..types.documents import Document
 from ..types.events import JobFinished, JobStarted
-from ..types.inference import ModelRef
+from ..types.inference import Attempt, ModelRef
 from ..types.jobs import Cause, Change, JobResult, JobSpec, JobState, JobView, RunRecord
 from ..types.settings import Settings
 
@@ -26,86 +27,84 @@ _LONGEST_RETRY = timedelta(hours=6)  # a dead endpoint costs at most a few calls
 _TURNS_PER_RUN = 50
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobExecutor:
-    """A failing job never raises into the conversation; its cursor moves only over turns that it was shown."""
+    """A failing job never raises into the conversation; its cursor moves only over turns that it was shown.
 
-    def __init__(
-        self,
-        jobs: Mapping[str, Job],
-        sessions: Sessions,
-        documents: Documents,
-        ledger: JobLedger,
-        meter: MeteredInference,
-        choices: ModelChoices,
-        settings: Settings,
-        clock: Clock,
-        emit: Emit,
-    ) -> None:
-        self.jobs = jobs
-        self._sessions, self._documents, self._ledger = sessions, documents, ledger
-        self._meter, self._choices, self._settings = meter, choices, settings
-        self._clock, self._emit = clock, emit
+    `specs` are the jobs' declarations with what the configuration says in their place.
+    """
+
+    jobs: Mapping[str, Job]
+    specs: Mapping[str, JobSpec]
+    sessions: Sessions
+    documents: Documents
+    ledger: JobLedger
+    meter: MeteredInference
+    choices: ModelChoices
+    settings: Settings
+    clock: Clock
+    emit: Emit
 
     async def __call__(self, job_id: str, cause: Cause) -> RunRecord:
         """Execute `job_id`; where another run of it holds the lease, the record says `skipped`."""
-        spec = self.jobs[job_id].spec
+        spec = self.specs[job_id]
         record = RunRecord(
-            id=new_id("run"), job=job_id, cause=cause, started=self._clock.now(), models=self.models_for(spec)
+            id=new_id("run"), job=job_id, cause=cause, started=self.clock.now(), models=self.models_for(spec)
         )
-        async with self._ledger.lease(job_id) as is_held:
+        async with self.ledger.lease(job_id) as is_held:
             if not is_held:
                 return await self._closed(record, outcome="skipped", summary="another run of this job is under way")
-            await self._ledger.open_run(record)
-            self._emit(JobStarted(record))
-            state = await self._ledger.state(job_id)
+            await self.ledger.open_run(record)
+            self.emit(JobStarted(record))
+            account = self.meter.open(record.id, None)
             try:
-                record, state = await self._work(record, state)
+                record, state = await self._attempt(record, spec)
             except asyncio.CancelledError:
+                record = record.model_copy(update={"usage": account.usage})
                 await self._closed(record, outcome="interrupted", summary="the runtime closed")
                 raise
-            except Exception as error:
-                log.warning("job.failed", job=job_id, run_id=record.id, error=type(error).__name__)
-                state = self._failed(state)
-                record = record.model_copy(update={"outcome": "failure", "error": f"{type(error).__name__}: {error}"})
-            if cause.scheduled_for is not None:
-                state = state.model_copy(update={"last_scheduled": cause.scheduled_for})
-            await self._ledger.save(job_id, state)
-            return await self._closed(record)
+            finally:
+                self.meter.close(record.id)
+            await self.ledger.save(job_id, state)
+            return await self._closed(record.model_copy(update={"usage": account.usage}))
 
     def models_for(self, spec: JobSpec) -> tuple[ModelRef, ...]:
-        """Return the job's own models, else those of cognition, else those of the conversation."""
-        configured = self._settings.jobs.get(spec.id)
+        """Return the user's choice for the job, else its own models, else those of cognition or the conversation."""
         return (
-            self._choices.chosen(spec.id)
-            or (configured.models if configured else ())
-            or self._settings.agent.cognition.models
-            or self._choices.chosen("interactive")
-            or self._settings.agent.models
+            self.choices.chosen(spec.id)
+            or spec.models
+            or self.settings.agent.cognition.models
+            or self.choices.chosen("interactive")
+            or self.settings.agent.models
         )
 
-    async def _work(self, record: RunRecord, state: JobState) -> tuple[RunRecord, JobState]:
-        job = self.jobs[record.job]
-        account = self._meter.open(record.id, None)
+    async def _attempt(self, record: RunRecord, spec: JobSpec) -> tuple[RunRecord, JobState]:
+        """Return the record and the next state; what fails waits, and the moment of its schedule is not served."""
+        state = await self.ledger.state(spec.id)
         try:
-            async with asyncio.timeout(job.spec.timeout.total_seconds()):
-                turns = await self._sessions.turns(after=state.cursor, limit=_TURNS_PER_RUN)
-                paths = dict.fromkeys((*job.spec.inputs, *job.spec.outputs))
-                documents = {path: await self._documents.read(path) for path in paths}
-                view = JobView(run_id=record.id, turns=turns, documents=documents, models=record.models)
-                result = await job.run(view)
-                changes = await self._apply(job.spec, view, result)
-        finally:
-            self._meter.close(record.id)
-        cursor = view.turns[result.read - 1].number if result.read else state.cursor
+            record, cursor = await self._work(record, spec, state.cursor)
+        except (Exception, SystemExit) as error:
+            log.warning("job.failed", job=spec.id, run_id=record.id, error=type(error).__name__)
+            update = {"outcome": "failure", "error": f"{type(error).__name__}: {error}", "attempts": _attempts(error)}
+            return record.model_copy(update=update), self._failed(state)
+        return record, JobState(cursor=cursor, last_scheduled=record.cause.scheduled_for or state.last_scheduled)
+
+    async def _work(self, record: RunRecord, spec: JobSpec, cursor: int) -> tuple[RunRecord, int]:
+        async with asyncio.timeout(spec.timeout.total_seconds()):
+            turns = await self.sessions.turns(after=cursor, limit=_TURNS_PER_RUN)
+            paths = dict.fromkeys((*spec.inputs, *spec.outputs))
+            documents = {path: await self.documents.read(path) for path in paths}
+            view = JobView(run_id=record.id, turns=turns, documents=documents, models=record.models)
+            result = await self.jobs[spec.id].run(view)
+            changes = await self._apply(spec, view, result)
         update = {
             "outcome": "success",
             "summary": result.summary,
             "changes": changes,
             "model": result.model,
             "attempts": result.attempts,
-            "usage": account.usage,
         }
-        return record.model_copy(update=update), JobState(cursor=cursor, last_scheduled=state.last_scheduled)
+        return record.model_copy(update=update), view.turns[result.read - 1].number if result.read else cursor
 
     async def _apply(self, spec: JobSpec, view: JobView, result: JobResult) -> tuple[Change, ...]:
         if not 0 <= result.read <= len(view.turns):
@@ -116,7 +115,7 @@ class JobExecutor:
         for write in result.writes:
             before: Document = view.documents[write.path]
             if write.text != before.text:
-                after = await self._documents.write(write.path, write.text, before.version)
+                after = await self.documents.write(write.path, write.text, before.version)
                 changes.append(Change(path=write.path, before=before.version, after=after.version))
         return tuple(changes)
 
@@ -124,12 +123,17 @@ class JobExecutor:
         waits = {0: _FIRST_RETRY, 1: _SECOND_RETRY}
         doublings = min(max(0, state.failures - 1), 10)
         wait = waits.get(state.failures, min(_SECOND_RETRY * 2**doublings, _LONGEST_RETRY))
-        return state.model_copy(update={"failures": state.failures + 1, "retry_after": self._clock.now() + wait})
+        return state.model_copy(update={"failures": state.failures + 1, "retry_after": self.clock.now() + wait})
 
     async def _closed(self, record: RunRecord, **update: str) -> RunRecord:
-        finished = self._clock.now()
+        finished = self.clock.now()
         duration = (finished - record.started).total_seconds()
         record = record.model_copy(update={**update, "finished": finished, "duration_s": duration})
-        await self._ledger.close_run(record)
-        self._emit(JobFinished(record))
+        await self.ledger.close_run(record)
+        self.emit(JobFinished(record))
         return record
+
+
+def _attempts(error: BaseException) -> tuple[Attempt, ...]:
+    failed = error.attempts if isinstance(error, AllModelsFailed) else ()
+    return tuple(Attempt(model=ModelRef.parse(model), error=str(each)) for model, each in failed)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .requests import check_prefix, check_request, flatten
-from .scripted import Reply, ScriptedProvider
+from .scripted import BrokenScript, Reply, ScriptedProvider
 
-__all__ = ["Reply", "ScriptedProvider", "check_prefix", "check_request", "flatten"]
+__all__ = ["BrokenScript", "Reply", "ScriptedProvider", "check_prefix", "check_request", "flatten"]

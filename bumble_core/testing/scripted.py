@@ -14,6 +14,13 @@ from .requests import check_request
 Reply = Message | Completion | Exception | Callable[[Request], "Message | Completion | Exception"]
 
 
+class BrokenScript(BaseException):
+    """A request breaks a law, or asks for more than the script has.
+
+    Not an `Exception`: nothing between the script and the test may take it for a model that failed.
+    """
+
+
 class ScriptedProvider:
     """Answers from a list, in order, and remembers what it was asked.
 
@@ -34,9 +41,9 @@ class ScriptedProvider:
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         self.requests.append(request)
         if self._checks:
-            check_request(request)
+            _check(request)
         if not self._replies:
-            raise AssertionError(f"the script is over, but `{request.purpose}` asked again")
+            raise BrokenScript(f"the script is over, but `{request.purpose}` asked again")
         reply = self._replies.popleft()
         if callable(reply):
             reply = reply(request)
@@ -59,3 +66,10 @@ class ScriptedProvider:
         ref = ModelRef(provider=self._name, model=model)
         usage = Usage(input_tokens=0, output_tokens=len(message.text) // 4, estimated=True)
         return Completion(message=message, finish=finish, model=ref, usage=usage)
+
+
+def _check(request: Request) -> None:
+    try:
+        check_request(request)
+    except AssertionError as error:
+        raise BrokenScript(f"`{request.purpose}` asks with a history that is not valid: {error}") from error

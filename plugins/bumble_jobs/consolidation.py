@@ -46,8 +46,10 @@ class Consolidation:
             InferenceError: no model answered, or with something that is not a working memory.
         """
         batch = view.turns[:_TURNS_PER_BATCH]
-        if not batch or not view.models:
-            return JobResult(summary="nothing new" if not batch else "no model is configured", read=0)
+        if not batch:
+            return JobResult(summary="nothing new", read=0)
+        if not view.models:
+            raise InferenceError("no model is configured; name one under `agent.models`")
         before = view.documents[WORKING_MEMORY].text
         request = Request(
             owner=view.run_id,

@@ -23,6 +23,7 @@ from bumble_core.types.surfaces import Answer, Question
 from bumble_core.types.turn import Limits, Route, TurnContext, TurnInput
 
 MODEL = ModelRef(model="m")
+_END = "\x1f"  # no surface writes it
 
 
 def turn(id: str = "turn_1") -> TurnContext:
@@ -44,12 +45,13 @@ class Terminal:
         os.write(self.keyboard, text.encode())
 
     def shown(self) -> str:
-        """Return what was written, as the terminal got it, with plain line ends."""
-        os.set_blocking(self.keyboard, False)
-        try:
-            return os.read(self.keyboard, 100_000).decode().replace("\r\n", "\n")
-        except BlockingIOError:
-            return ""
+        """Return what was written since the last time, as the terminal got it, with plain line ends."""
+        self.stream.write(_END)
+        self.stream.flush()
+        shown = b""
+        while not shown.endswith(_END.encode()):
+            shown += os.read(self.keyboard, 1000)
+        return shown.decode().removesuffix(_END).replace("\r\n", "\n")
 
     async def ask(self, *choices: str) -> tuple[asyncio.Task[Answer], str]:
         """Have a question asked; return who waits for the answer, and the question as it was shown."""
