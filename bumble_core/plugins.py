@@ -161,7 +161,7 @@ def offered_hooks(manager: pluggy.PluginManager, instance: object) -> tuple[str,
 
 def report(
     candidate: Candidate,
-    state: Literal["loaded", "disabled", "failed"],
+    state: Literal["loaded", "disabled", "missing", "failed"],
     *,
     offers: tuple[str, ...] = (),
     reason: str = "",
@@ -180,12 +180,17 @@ def report(
 
 def remedy_for(error: BaseException, candidate: Candidate) -> str:
     """Say what mends a plugin: the extra that brings a missing module, else an upgrade or leaving it out."""
-    if isinstance(error, ModuleNotFoundError) and error.name and candidate.point and candidate.point.dist:
-        extras = _extras_with(candidate.point.dist.requires or [], error.name.partition(".")[0])
-        if extras:
-            extra = candidate.name if candidate.name in extras else extras[0]
-            return f"pip install '{candidate.distribution}[{extra}]'"
+    if extra := missing_extra(error, candidate):
+        return f"pip install '{candidate.distribution}[{extra}]'"
     return f"pip install --upgrade {candidate.distribution}, or `plugins: {{disabled: [{candidate.name}]}}`"
+
+
+def missing_extra(error: BaseException | None, candidate: Candidate) -> str | None:
+    """Return the extra of the plugin's distribution that brings the module which `error` lacks, or None."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name or not candidate.point or not candidate.point.dist:
+        return None
+    extras = _extras_with(candidate.point.dist.requires or [], error.name.partition(".")[0])
+    return candidate.name if candidate.name in extras else next(iter(extras), None)
 
 
 def _check_hooks(manager: pluggy.PluginManager, name: str, instance: object) -> None:

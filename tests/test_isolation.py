@@ -200,7 +200,21 @@ def test_the_others_work_among_all_that_are_broken(crowd: dict[str, dict[str, An
 def test_missing_extra_is_the_command_that_installs_it(installed: Installed, add: Add) -> None:
     requires = ('Some_Engine>=2; extra == "engine"', 'other>=1; extra == "more"')
     add("bad", "import some_engine", distribution="night-owl", requires=requires)
-    assert reports(installed)["night-owl/bad"]["remedy"] == "pip install 'night-owl[engine]'"
+    bad = reports(installed)["night-owl/bad"]
+    assert (bad["state"], bad["reason"]) == ("missing", "it needs `some_engine`, which is not installed")
+    assert bad["remedy"] == "pip install 'night-owl[engine]'"
+
+
+def test_model_of_a_provider_that_lacks_its_extra_is_an_error_with_the_command(installed: Installed, add: Add) -> None:
+    add("owl", "import some_engine", distribution="night-owl", requires=('some_engine; extra == "engine"',))
+    ended = installed.bumble("run", "hi", "--model", "owl:big")
+    assert ended.status == 2
+    assert "`owl`: it needs `some_engine`, which is not installed: pip install 'night-owl[engine]'" in ended.err
+
+
+def test_strict_does_not_ask_for_every_extra(installed: Installed, add: Add) -> None:
+    add("owl", "import some_engine", distribution="night-owl", requires=('some_engine; extra == "engine"',))
+    assert installed.bumble("plugins", "--strict").status == 0
 
 
 @pytest.mark.parametrize(
