@@ -1,7 +1,7 @@
 """Every command and every code block of the README and the documentation runs.
 
-The blocks of a page run in order, in one folder. What a block is, its first line says: `bash` is run; `python` is run as
-a program; `yaml` is checked as a configuration; a block with `title=FILE` is written to that file instead, for the
+The blocks of a page run in order, in one folder. What a block is, its first line says: `bash` is run; `python` is run
+as a program; `yaml` is checked as a configuration; a block with `title=FILE` is written to that file instead, for the
 blocks after it; `text` and the `py` of the generated reference are to read.
 """
 
@@ -29,7 +29,17 @@ _LINK = re.compile(r"\]\((?P<target>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 _TEST_COMMAND = "python3 -m venv .ci/env && .ci/env/bin/pip install tox && .ci/env/bin/tox"
 _TO_READ = ("text", "py")
 _GENERATED = ("hooks.md", "commands.md", "settings.md")
-_NOT_COPIED = (".git", ".tox", ".venv", "env", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", "*.egg-info")
+_NOT_COPIED = (
+    ".git",
+    ".tox",
+    ".venv",
+    "env",
+    "__pycache__",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    "*.egg-info",
+)
 
 PAGES = {
     str(path.relative_to(CHECKOUT)): path
