@@ -55,7 +55,9 @@ class Room:
         return turn, request, tokens
 
     def _built(self, turn: TurnContext, system_text: str, context: str, size: int) -> tuple[Request, int]:
-        request = build(turn, system_text, context, self.tools, context_window=size)
+        request = build(
+            turn, system_text, context, self.tools, context_window=size, tool_choice=self.settings.tool_choice
+        )
         return request, self.counter.count(request.messages, request.tools, request.models[0])
 
     async def _compacted(self, turn: TurnContext, tokens: int, limit: int) -> TurnContext:

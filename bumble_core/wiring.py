@@ -89,7 +89,7 @@ class Wiring:
         choices = FileModelChoices(home, files)
         at_home = {"home": home, "clock": clock, "settings": settings}
         providers = self._named("provider", Provider, lambda p: p.name, **at_home)
-        inference = self._slot("inference", Inference, providers=providers, **at_home)
+        inference = self._slot("inference", Inference, providers=providers, files=files, **at_home)
         meter = MeteredInference(inference, broadcast)
         tools = self._named(
             "tool",

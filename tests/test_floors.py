@@ -10,11 +10,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred"},
-    {"ports", "servers", "signatures", "misfits"},
+    {"errors", "types", "deferred", "patience"},
+    {"ports", "servers", "signatures", "misfits", "memo"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
-    {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
+    {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
     {"turn_run"},

@@ -7,7 +7,7 @@ import contextlib
 import os
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from weakref import WeakKeyDictionary
 
 import httpx
@@ -82,7 +82,8 @@ class HttpClient:
         try:
             if not response.is_success:
                 raise await self._failure(response, server, model)
-            yield Reply(response, server, settings, self._clock, deadline)
+            with closing(Reply(response, server, settings, self._clock, deadline)) as reply:
+                yield reply
         finally:
             await response.aclose()
 
