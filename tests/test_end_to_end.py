@@ -10,10 +10,10 @@ from typing import Any
 
 import pexpect
 import pytest
-from bumble_core.testing.llama_server import LlamaServer, llama_server
 from bumble_local import pull
 
 from bumble_core import Message, ToolCall, assistant
+from bumble_core.testing.llama_server import LlamaServer, llama_server
 from bumble_core.testing.stub_replies import ndjson_reply, ollama_stream, openai_stream, sse_reply
 from bumble_core.testing.stub_server import StubReply, StubServer
 from tests.installed import Installed

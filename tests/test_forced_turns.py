@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
@@ -143,7 +144,7 @@ async def test_the_prefix_stays_at_the_schema_level_until_the_last_step(runtime:
         await built.answer("two")
     in_words = model.requests[1:]
     assert len(in_words) == 12
-    for before, after in zip(in_words, in_words[1:], strict=False):
+    for before, after in itertools.pairwise(in_words):
         check_prefix(before, after)
 
 
