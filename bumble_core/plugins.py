@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Literal
@@ -46,8 +46,9 @@ def discover(points: Iterable[EntryPoint] | None = None) -> tuple[tuple[Candidat
     A shipped plugin keeps its name; of two strangers with one name neither is used.
     """
     grouped: dict[str, list[Candidate]] = {}
-    for point in entry_points(group=hookspecs.ENTRY_POINT_GROUP) if points is None else points:
-        grouped.setdefault(point.name, []).append(_candidate(point))
+    found = tuple(entry_points(group=hookspecs.ENTRY_POINT_GROUP) if points is None else points)
+    for candidate in _candidates(found):
+        grouped.setdefault(candidate.name, []).append(candidate)
     kept: list[Candidate] = []
     reports: list[PluginReport] = []
     for loser in grouped.pop(CORE, ()):
@@ -211,13 +212,20 @@ def _check_hooks(manager: pluggy.PluginManager, name: str, instance: object) -> 
         raise PluginError(name, f"`{unmarked[0]}` is not marked as a hook", "write @hookimpl above it")
 
 
-def _candidate(point: EntryPoint) -> Candidate:
-    if point.dist is None:
-        return Candidate(name=point.name, distribution=point.value, version="", point=point)
-    metadata = point.dist.metadata
-    distribution, *_ = metadata.get_all("Name") or [point.value]  # metadata that is damaged may lack both
-    version, *_ = metadata.get_all("Version") or [""]
-    return Candidate(name=point.name, distribution=str(distribution), version=str(version), point=point)
+def _candidates(points: Iterable[EntryPoint]) -> Iterator[Candidate]:
+    """Yield a candidate for each entry point; the metadata of each distribution is read once."""
+    read: dict[int, tuple[str, str]] = {}
+    for point in points:
+        if point.dist is None:
+            yield Candidate(name=point.name, distribution=point.value, version="", point=point)
+            continue
+        if id(point.dist) not in read:
+            metadata = point.dist.metadata
+            name, *_ = metadata.get_all("Name") or [point.value]  # metadata that is damaged may lack both
+            version, *_ = metadata.get_all("Version") or [""]
+            read[id(point.dist)] = str(name), str(version)
+        name, version = read[id(point.dist)]
+        yield Candidate(name=point.name, distribution=name, version=version, point=point)
 
 
 def _extras_with(requires: Sequence[str], module: str) -> list[str]:

@@ -9,12 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from bumble_core import Runtime, Settings, assemble
 from bumble_core.testing import Reply, ScriptedProvider
 from tests.installed import CHECKOUT, Installed
 from tests.shipped import construct_shipped
+
+hypothesis.settings.register_profile("ordinary", deadline=None)  # a busy machine is no failure
+hypothesis.settings.register_profile("deep", deadline=None, max_examples=3000)
+hypothesis.settings.load_profile("ordinary")
 
 
 def pytest_configure() -> None:
