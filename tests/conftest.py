@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from bumble_core import Runtime, Settings, assemble
@@ -21,6 +22,9 @@ def pytest_configure() -> None:
     """Let processes that tests start find what the tests find."""
     here = [str(CHECKOUT), str(CHECKOUT / "plugins"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
+
+
+hypothesis.settings.register_profile("deep", max_examples=2000, deadline=None)
 
 
 @pytest.hookimpl(tryfirst=True)
