@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred", "patience"},
+    {"errors", "types", "deferred", "patience", "secrecy"},
     {"ports", "servers", "signatures", "misfits", "memo"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
