@@ -35,12 +35,17 @@ from bumble_core.types.messages import (
     tool_message,
     user,
 )
-from tests.http.asking import READ_NOTE, answer, closed_after, failing, request
+from tests.http.asking import READ_NOTE, TRANSPORTS, answer, chosen_transport, closed_after, failing, request
 from tests.http.clocks import StillClock
 from tests.http.streams import case
 
 HELLO = ollama_stream(assistant("Hello there."))
 CLOUD = "ollama-cloud"
+
+
+@pytest.fixture(autouse=True, params=TRANSPORTS)
+def _transport(request: pytest.FixtureRequest) -> None:
+    chosen_transport.update(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +55,7 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def offered(**config: Any) -> dict[str, Provider]:
-    plugin = OllamaPlugin(OllamaConfig.model_validate({"retry_jitter": 0, **config}))
+    plugin = OllamaPlugin(OllamaConfig.model_validate({"retry_jitter": 0, **chosen_transport, **config}))
     return {provider.name: provider for provider in plugin.bumble_providers(clock=StillClock())}
 
 
@@ -199,8 +204,9 @@ async def test_models_are_listed_the_first_by_default() -> None:
 
 
 async def test_nobody_there_says_how_to_start_it() -> None:
-    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9.*`ollama serve`"):
-        await offered(base_url="http://127.0.0.1:9")["ollama"].models()
+    async with closed_after(offered(base_url="http://127.0.0.1:9")["ollama"]) as provider:
+        with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9.*`ollama serve`"):
+            await provider.models()
 
 
 async def test_the_cloud_needs_a_key_and_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
