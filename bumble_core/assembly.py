@@ -12,22 +12,11 @@ import structlog
 
 from .builtin import CorePlugin
 from .builtin.system import SystemClock, SystemFiles
+from .discovery import CORE, Candidate, check_names, discover, report
 from .errors import ConfigError, PluginError
 from .home import default_home
 from .parts import Parts
-from .plugins import (
-    CORE,
-    Candidate,
-    check_names,
-    construct,
-    discover,
-    load,
-    missing_extra,
-    offered_hooks,
-    register,
-    remedy_for,
-    report,
-)
+from .plugins import construct, load, missing_extra, offered_hooks, register, remedy_for
 from .ports import Clock, Files
 from .runtime import Runtime
 from .types.plugins import PluginReport
