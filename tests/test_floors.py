@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred"},
-    {"ports", "servers", "signatures", "misfits"},
+    {"errors", "types", "deferred", "patience", "secrecy"},
+    {"ports", "servers", "signatures", "misfits", "memo"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
-    {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
+    {"chat", "http", "tools", "tool_calls", "slots", "prompt", "discovery"},
     {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncGenerator, Callable
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -144,7 +144,7 @@ async def test_the_prefix_stays_at_the_schema_level_until_the_last_step(runtime:
         await built.answer("two")
     in_words = model.requests[1:]
     assert len(in_words) == 12
-    for before, after in pairwise(in_words):
+    for before, after in itertools.pairwise(in_words):
         check_prefix(before, after)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..chat import estimate_tokens
+from ..chat import TokenEstimate
 from ..ports import Provider
 from ..types.inference import ModelRef, Request
 from .endpoints import EndpointMemory, endpoint_key
@@ -21,11 +21,12 @@ class Windows:
 
     def __init__(self, configured: Mapping[str, int], memory: EndpointMemory) -> None:
         self._configured, self._memory = configured, memory
+        self._estimate = TokenEstimate()
         self._listed: dict[str, dict[str, int]] = {}
 
     async def too_small(self, ref: ModelRef, provider: Provider, request: Request) -> tuple[int, int] | None:
         """Return the window and what `request` needs, its reply included; None when it fits or nobody knows."""
-        needed = estimate_tokens(request) + request.profile.max_tokens
+        needed = self._estimate(request) + request.profile.max_tokens
         window = await self._of(ref, provider, may_list=needed > _FITS_ANYWHERE)
         return (window, needed) if window is not None and window < needed else None
 

@@ -18,10 +18,14 @@ _LONGEST_NAME = 64  # OpenAI's limit; longer names in the history make it refuse
 
 
 def encode_request(request: Request, model: str, *, stream: bool = True) -> dict[str, JsonValue]:
-    """Return the body that asks `model`; what the model thought earlier is not sent back."""
+    """Return the whole body that asks `model`; what the model thought earlier is not sent back."""
+    return {**encode_fields(request, model, stream=stream), "messages": list(encode_messages(request.messages))}
+
+
+def encode_fields(request: Request, model: str, *, stream: bool = True) -> dict[str, JsonValue]:
+    """Return the body without its messages."""
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": list(encode_messages(request.messages)),
         "max_tokens": request.profile.max_tokens,
         "temperature": request.profile.temperature,
         "stream": stream,
@@ -39,15 +43,16 @@ def encode_request(request: Request, model: str, *, stream: bool = True) -> dict
 
 def encode_messages(messages: Iterable[Message]) -> list[dict[str, JsonValue]]:
     """Return one entry per message, and one per result of a tool message."""
-    encoded: list[dict[str, JsonValue]] = []
-    for message in messages:
-        if message.role == "tool":
-            encoded += _results(message)
-        elif message.role == "assistant":
-            encoded.append(_assistant(message))
-        else:
-            encoded.append({"role": message.role, "content": _content(message)})
-    return encoded
+    return [entry for message in messages for entry in encode_message(message)]
+
+
+def encode_message(message: Message) -> list[dict[str, JsonValue]]:
+    """Return the entries of one message: one per result of a tool message, else one."""
+    if message.role == "tool":
+        return _results(message)
+    if message.role == "assistant":
+        return [_assistant(message)]
+    return [{"role": message.role, "content": _content(message)}]
 
 
 def encode_tools(tools: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:

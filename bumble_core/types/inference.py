@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue, field_validator
@@ -125,8 +126,9 @@ class Attempt(Value):
     error: str
 
 
-class Delta(Value):
-    """A piece of a streamed answer."""
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streamed answer: what was thought, then what was said. There are many, and none is stored."""
 
     text: str = ""
     thinking: str = ""

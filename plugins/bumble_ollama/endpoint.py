@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from bumble_core.chat import encode_json, estimate_tokens
+from bumble_core.chat import BodyEncoder, TokenEstimate
 from bumble_core.errors import InvalidRequest, MalformedReply
 from bumble_core.http import HttpClient, Reply, Server, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock
@@ -19,7 +19,7 @@ from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 
 from .reply import OllamaReply
-from .requests import encode_request
+from .requests import encode_fields, encode_message
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +39,8 @@ class Endpoint:
         self._settings = settings
         self._clock = clock
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
+        self._estimate = TokenEstimate()
+        self._encoder = BodyEncoder(encode_message)
         self._refused: dict[str, set[str]] = {}
 
     @property
@@ -66,7 +68,7 @@ class Endpoint:
     async def _ask(self, request: Request, ref: ModelRef, deadline: float) -> AsyncGenerator[Delta | Completion, None]:
         async with AsyncExitStack() as stack:
             reply = await self._accepted(stack, request, ref.model, deadline)
-            parser = OllamaReply(ref, reply.server, estimate_tokens(request))
+            parser = OllamaReply(ref, reply.server, self._estimate(request))
             items = await stack.enter_async_context(aclosing(read_reply(reply, parser)))
             async for item in items:
                 yield item
@@ -76,11 +78,12 @@ class Endpoint:
 
         Tools that must be called are not left out: who asked knows another way.
         """
-        whole = encode_request(request, model)
+        whole = encode_fields(request, model)
         refused = self._refused.setdefault(model, set())
         while True:
             body = {key: value for key, value in whole.items() if key not in refused}
-            sent = self._client.send("POST", "api/chat", encode_json(body), model=model, deadline=deadline)
+            content = self._encoder(body, request.messages)
+            sent = self._client.send("POST", "api/chat", content, model=model, deadline=deadline)
             try:
                 return await stack.enter_async_context(sent)
             except InvalidRequest as error:

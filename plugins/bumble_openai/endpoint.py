@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from bumble_core.chat import encode_json, encode_request, estimate_tokens
+from bumble_core.chat import BodyEncoder, TokenEstimate, encode_fields
 from bumble_core.errors import InvalidRequest, MalformedReply
 from bumble_core.http import HttpClient, Reply, Server, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock
@@ -37,6 +37,8 @@ class Endpoint:
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
         self._is_official = self._client.address.shown == "api.openai.com"
         self._dialects = Dialects()
+        self._estimate = TokenEstimate()
+        self.encoder = BodyEncoder()
 
     @property
     def address(self) -> str:
@@ -63,19 +65,20 @@ class Endpoint:
     async def _ask(self, request: Request, ref: ModelRef, deadline: float) -> AsyncGenerator[Delta | Completion, None]:
         async with AsyncExitStack() as stack:
             reply = await self._accepted(stack, request, ref.model, deadline)
-            parser = ChatReply(ref, reply.server, partial(estimate_tokens, request))
+            parser = ChatReply(ref, reply.server, partial(self._estimate, request))
             items = await stack.enter_async_context(aclosing(read_reply(reply, parser)))
             async for item in items:
                 yield item
 
     async def _accepted(self, stack: AsyncExitStack, request: Request, model: str, deadline: float) -> Reply:
         """Send the request; what the server does not accept in it is left out, and asked for no more."""
-        whole = encode_request(request, model)
+        whole = encode_fields(request, model)
         if self._is_official:
             whole = newer_limit(whole)
         while True:
             body = self._dialects.adapted(whole, model)
-            sent = self._client.send("POST", "chat/completions", encode_json(body), model=model, deadline=deadline)
+            content = self.encoder(body, request.messages)
+            sent = self._client.send("POST", "chat/completions", content, model=model, deadline=deadline)
             try:
                 return await stack.enter_async_context(sent)
             except InvalidRequest as error:
