@@ -10,12 +10,12 @@ from ..assembly import assemble
 from ..builtin.endpoints import EndpointMemory, LearntLevel, endpoint_key
 from ..builtin.levels import Levels
 from ..builtin.names import Names
-from ..builtin.printable import one_line
+from ..printable import one_line
 from ..runtime import Runtime
 from ..types.inference import ModelRef
 from .entry import configuration
 from .options import Common, common_options
-from .output import print_json
+from .output import print_json, tell
 
 _MEANING = {
     "native": "its server forces calls by itself",
@@ -43,8 +43,8 @@ def probe(common: Common, model: str) -> None:
         found = learnt.model_dump(mode="json", include={"level", "reason", "at"})
         print_json({"model": str(ref), "endpoint": key, **found})
     else:
-        click.echo(f"{ref}: {learnt.level}: {_MEANING[learnt.level]}")
-        click.echo(one_line(learnt.reason, _REASON_WIDTH))
+        tell(f"{ref}: {learnt.level}: {_MEANING[learnt.level]}")
+        tell(one_line(learnt.reason, _REASON_WIDTH))
 
 
 async def _probed(common: Common, wanted: ModelRef) -> tuple[ModelRef, str, LearntLevel]:
