@@ -96,7 +96,10 @@ class KeptViews:
 
 
 def _counts(connection: sqlite3.Connection, session_id: str) -> tuple[int, bool]:
-    finished, every = connection.execute(
-        "SELECT count(number), count(*) FROM turns WHERE session_id = ?", (session_id,)
+    """Return the number of finished turns and whether one is open; both questions are answered by indexes alone."""
+    every, unfinished = connection.execute(
+        "SELECT (SELECT count(*) FROM turns WHERE session_id = ?1), "
+        "(SELECT count(*) FROM turns WHERE session_id = ?1 AND number IS NULL)",
+        (session_id,),
     ).fetchone()
-    return finished, every > finished
+    return every - unfinished, unfinished > 0
