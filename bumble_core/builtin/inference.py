@@ -100,7 +100,9 @@ class FallbackInference:
         said: list[str] = []
         try:
             with candidate.circuit.trying():
-                async with aclosing(self._levels.stream(walk.request, candidate.ref, candidate.provider)) as items:
+                async with aclosing(
+                    await self._levels.asking(walk.request, candidate.ref, candidate.provider)
+                ) as items:
                     async for item in items:
                         if isinstance(item, Completion):
                             if (completion := _judged(item, candidate, walk)) is not None:

@@ -45,34 +45,27 @@ class Levels:
     def __init__(self, memory: EndpointMemory, clock: Clock) -> None:
         self._memory, self._clock = memory, clock
 
-    async def stream(
+    async def asking(
         self, request: Request, ref: ModelRef, provider: Provider
     ) -> AsyncGenerator[Delta | Completion, None]:
-        """Yield the model's deltas and its completion.
+        """Return what yields the model's deltas and its completion, or raises an `InferenceError`.
 
         While a level is learnt, words are held back until it is known which reply counts.
-
-        Raises:
-            InferenceError: the model did not answer.
         """
         known = (await self._memory.of(endpoint_key(provider, ref))).level
         level: Level = known.level if known else "native"
         if not request.tools or request.tool_choice == "none":
-            items = _asked(request, level, ref, provider)
-        else:
-            is_forced = request.tool_choice == "required"
-            is_open = is_forced and not self._holds(known)
-            lesson = Lesson(
-                ref=ref,
-                level="native" if is_open else level,
-                is_forced=is_forced,
-                is_open=is_open,
-                misses=0 if is_open or known is None else known.misses,
-            )
-            items = self._learning(lesson, request, provider)
-        async with aclosing(items) as stream:
-            async for item in stream:
-                yield item
+            return _asked(request, level, ref, provider)
+        is_forced = request.tool_choice == "required"
+        is_open = is_forced and not self._holds(known)
+        lesson = Lesson(
+            ref=ref,
+            level="native" if is_open else level,
+            is_forced=is_forced,
+            is_open=is_open,
+            misses=0 if is_open or known is None else known.misses,
+        )
+        return self._learning(lesson, request, provider)
 
     async def probe(self, ref: ModelRef, provider: Provider) -> LearntLevel:
         """Learn a model's level anew with at most two requests, and remember it.
