@@ -221,6 +221,20 @@ async def test_another_failure_is_no_evidence(bench: Bench, error: InferenceErro
     assert (imitation.asked, await bench.level()) == (["native"], "")
 
 
+async def test_after_words_were_heard_a_refusal_is_not_asked_again(bench: Bench) -> None:
+    class Late(Imitation):
+        async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+            self.asked.append("late")
+            yield Delta(text="Well, ")
+            raise NO_TOOLS
+
+    await bench.ask(Imitation(native=calling()))
+    late = Late()
+    with pytest.raises(InvalidRequest):
+        await bench.ask(late)
+    assert late.asked == ["late"]
+
+
 async def test_words_that_came_are_the_reply_when_the_second_request_fails(bench: Bench) -> None:
     text, done = await bench.ask(Imitation(schema=Unreachable("gone")))
     assert (text, done.message.text, await bench.level()) == ("Hello there!", "Hello there!", "")
