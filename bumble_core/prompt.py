@@ -53,9 +53,7 @@ class Prompt:
         return text
 
 
-def build(
-    turn: TurnContext, system_text: str, context: str, tools: tuple[ToolSpec, ...], *, context_window: int
-) -> Request:
+def build(turn: TurnContext, system_text: str, context: str, tools: tuple[ToolSpec, ...]) -> Request:
     """Return the request for the next step; `turn` itself is left without prompt text.
 
     The last step is asked without tools: nothing that it called could be answered.
@@ -73,7 +71,6 @@ def build(
         messages=(*head, *messages),
         tools=() if is_last else tools,
         tool_choice="none" if is_last or not tools else "auto",
-        context_window=context_window,
         tail=tail,
     )
 

@@ -12,7 +12,8 @@ KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred"},
     {"ports", "servers", "signatures", "misfits"},
-    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
+    {"failures", "hookspecs", "history", "atomic", "compaction", "metering", "asking", "delivery"}
+    | {"broadcast", "journal", "atomic"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
     {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},

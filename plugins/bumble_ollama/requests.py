@@ -21,7 +21,7 @@ def encode_request(request: Request, model: str) -> dict[str, JsonValue]:
         "model": model,
         "messages": list(encode_messages(request.messages)),
         "stream": True,
-        "think": request.profile.thinking,
+        "think": _think(model, thinking=request.profile.thinking),
         "truncate": False,
         "options": {
             "num_ctx": request.context_window,
@@ -32,6 +32,13 @@ def encode_request(request: Request, model: str) -> dict[str, JsonValue]:
     if request.tools and request.tool_choice != "none":
         body["tools"] = list(encode_tools(request.tools))
     return body
+
+
+def _think(model: str, *, thinking: bool) -> JsonValue:
+    """Return the switch; GPT-OSS always thinks and takes a level in its place (Ollama's page on thinking)."""
+    if "gpt-oss" in model:
+        return "medium" if thinking else "low"
+    return thinking
 
 
 def encode_messages(messages: Iterable[Message]) -> list[dict[str, JsonValue]]:
