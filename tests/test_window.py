@@ -15,12 +15,14 @@ REF = ModelRef(provider="scripted", model="model")
 
 
 async def test_h04_an_overflow_does_not_change_the_window_that_is_asked_for(runtime: Callable[..., Any]) -> None:
-    replies = [ContextOverflow("too long", 4096), assistant("Here."), assistant("Again.")]
-    built, script = runtime(*replies, cognition={"max_context_tokens": 20_000})
+    replies = [*(assistant("word " * 500) for _ in range(6)), ContextOverflow("too long", 2500), assistant("Here.")]
+    sections = {"max_context_tokens": 20_000, "history_compression": {"enabled": False}}
+    built, script = runtime(*replies, cognition=sections)
     async with built:
-        for text in ("hi", "and now?"):
-            await built.answer(text)
-    assert [request.context_window for request in script.requests] == [20_000] * 3
+        turns = [await built.answer(f"question {number}") for number in range(7)]
+    assert turns[-1].text == "Here."
+    assert len(script.requests[-1].messages) < len(script.requests[-2].messages)
+    assert {request.context_window for request in script.requests} == {20_000}
 
 
 class Recording:
