@@ -8,8 +8,9 @@ from typing import Any
 from ..errors import Overloaded
 from ..failures import failure
 from ..servers import Server
-from ..types.inference import Completion, Delta, Finish, ModelRef, Usage
+from ..types.inference import Completion, Delta, Finish, ModelRef
 from .answer import AnswerBuilder
+from .usage import read_usage
 
 _FINISHES: dict[str, Finish] = {
     "length": "length",
@@ -48,7 +49,7 @@ class ChatAssembler:
         """
         if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise failure(self._answer.server, None, chunk, model=self._answer.model.model)
-        self._count(chunk)
+        self._answer.usage = read_usage(chunk) or self._answer.usage
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, Mapping):
@@ -104,25 +105,3 @@ class ChatAssembler:
                 raise failure(self._answer.server, None, {"error": said}, model=self._answer.model.model)
             raise Overloaded(f"{self._answer.server} gave up in the middle of its reply (`{reason}`)")
         return [] if reason in _CUT else self._answer.end(_FINISHES.get(reason, "stop"))
-
-    def _count(self, chunk: Mapping[str, Any]) -> None:
-        usage, timings = chunk.get("usage"), chunk.get("timings")
-        if isinstance(usage, Mapping):
-            details = usage.get("prompt_tokens_details")
-            cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-            self._answer.usage = Usage(
-                input_tokens=_number(usage.get("prompt_tokens")),
-                output_tokens=_number(usage.get("completion_tokens")),
-                cached_tokens=_number(cached if cached is not None else usage.get("prompt_cache_hit_tokens")),
-            )
-        elif isinstance(timings, Mapping) and self._answer.usage is None:  # llama.cpp, when not asked for usage
-            cached_n = _number(timings.get("cache_n"))
-            self._answer.usage = Usage(
-                input_tokens=_number(timings.get("prompt_n")) + cached_n,
-                output_tokens=_number(timings.get("predicted_n")),
-                cached_tokens=cached_n,
-            )
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
