@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,11 +17,14 @@ CHECKOUT = Path(__file__).parent.parent
 _KEPT = ("PATH", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH")
 
 
-def write_distribution(folder: Path, name: str, version: str, groups: Mapping[str, Mapping[str, str]]) -> None:
+def write_distribution(
+    folder: Path, name: str, version: str, groups: Mapping[str, Mapping[str, str]], requires: Sequence[str] = ()
+) -> None:
     """Write the metadata of an installed distribution with these entry points into `folder`."""
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True, exist_ok=True)
-    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    needs = "".join(f"Requires-Dist: {line}\n" for line in requires)
+    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
     lines = [line for group, points in groups.items() for line in (f"[{group}]", *_assignments(points))]
     info.joinpath("entry_points.txt").write_text("\n".join(lines) + "\n")
 
@@ -68,9 +71,17 @@ class Installed:
         own = {"PYTHONPATH": path, "HOME": str(self.user), "PYTHONDONTWRITEBYTECODE": "", "LANG": "C.UTF-8"}
         return {**kept, **own, **self.variables}
 
-    def add(self, name: str, version: str, groups: Mapping[str, Mapping[str, str]], **modules: str) -> None:
+    def add(
+        self,
+        name: str,
+        version: str,
+        groups: Mapping[str, Mapping[str, str]],
+        *,
+        requires: Sequence[str] = (),
+        **modules: str,
+    ) -> None:
         """Install a distribution with these entry points and these modules, given as source text."""
-        write_distribution(self.site, name, version, groups)
+        write_distribution(self.site, name, version, groups, requires)
         for module, source in modules.items():
             self.site.joinpath(f"{module}.py").write_text(source)
 

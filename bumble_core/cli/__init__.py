@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as left:
         return _status(left.code)
     except BaseException as error:
-        return report(error, debug=invocation.common.debug)
+        status = report(error, debug=invocation.common.debug)
+        _give_up_what_cannot_be_written()
+        return status
     return outcome if isinstance(outcome, int) else exit_codes.FINE
 
 
@@ -46,6 +48,14 @@ def _leave_quietly() -> int:
     """End after the reader of our output has gone; the interpreter's last flush must not complain either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return exit_codes.FAILED
+
+
+def _give_up_what_cannot_be_written() -> None:
+    """Spare the interpreter's last flush an error that has been reported."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _leave_quietly()
 
 
 def _status(code: str | int | None) -> int:

@@ -26,6 +26,25 @@ class Provider(Protocol):
     async def models(self) -> tuple[ModelInfo, ...]: ...
 
 
+class Report(Protocol):
+    """Told how far something has come: how much is done, and of how much where that is known."""
+
+    def __call__(self, done: int, total: int | None) -> None: ...
+
+
+@runtime_checkable
+class Downloads(Protocol):
+    """What a provider offers beside its port when it can fetch models.
+
+    `report` is called on the event loop with bytes. Cancelling the call gives the download up.
+
+    Raises:
+        InferenceError: the model was not fetched; the message says why and what to do.
+    """
+
+    async def pull(self, model: str, report: Report) -> None: ...
+
+
 @runtime_checkable
 class Inference(Protocol):
     """A request to its completion, over the fallback order: deltas, then exactly one completion.

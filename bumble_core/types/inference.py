@@ -41,12 +41,16 @@ class ModelRef(Value):
 
 
 class ModelInfo(Value):
-    """One model that a provider offers. `context_window` is in tokens, `size` in bytes; None is "not known"."""
+    """One model that a provider offers. `context_window` is in tokens, `size` in bytes; None is "not known".
+
+    `is_ready` is False for one that has to be fetched before it can be asked.
+    """
 
     ref: ModelRef
     context_window: int | None = None
     size: int | None = None
     is_default: bool = False
+    is_ready: bool = True
     note: str = ""
 
 

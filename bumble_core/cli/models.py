@@ -1,0 +1,144 @@
+"""`bumble models`: list what can be asked, and fetch a model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from contextlib import AbstractContextManager
+
+import click
+
+from ..builtin.printable import one_line
+from ..deferred import Deferred
+from ..errors import ModelMissing
+from ..ports import Downloads, Report
+from ..runtime import Runtime
+from ..types.inference import ModelRef
+from .assembled import assembled
+from .listing import Listed, list_models
+from .options import Common, common_options
+from .output import print_json, print_rows
+from .turns import ModelName
+
+_COLUMNS = ("model", "context_window", "size", "default", "note")
+_PROBLEM_WIDTH = 300
+
+_bar = Deferred("bumble_core.cli.progress:Bar")
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+@common_options("config", "home", "json")
+def models(common: Common, context: click.Context) -> None:
+    """List the models that can be asked, or fetch one.
+
+    Without a command it lists.
+    """
+    if context.invoked_subcommand is None:
+        _print_models(common)
+
+
+@models.command("list")
+@common_options("config", "home", "json")
+def list_(common: Common) -> None:
+    """List every provider's models, and say which provider does not answer and why."""
+    _print_models(common)
+
+
+@models.command("pull")
+@click.argument("name", type=ModelName(), metavar="NAME")
+@common_options("config", "home")
+def pull(common: Common, name: ModelRef) -> None:
+    """Fetch the model NAME: `provider:model`, or the name alone where one provider can fetch it."""
+    click.echo(f"{asyncio.run(_pull(common, name))} is ready.")
+
+
+def _print_models(common: Common) -> None:
+    async def ask() -> tuple[Listed, ...]:
+        async with assembled(common, run_jobs=False) as runtime:
+            return await list_models(runtime.providers)
+
+    listing = asyncio.run(ask())
+    if common.as_json:
+        offered = [info.model_dump(mode="json") | {"ref": str(info.ref)} for each in listing for info in each.models]
+        problems = [{"provider": each.provider, "reason": each.problem} for each in listing if each.problem]
+        print_json({"models": offered, "unreachable": problems})
+        return
+    rows = [
+        (str(info.ref), info.context_window, _readable(info.size), info.is_default or "", info.note)
+        for each in listing
+        for info in each.models
+    ]
+    print_rows(_COLUMNS, rows, empty="No provider has a model.")
+    for each in listing:
+        if each.problem:
+            click.echo(f"{each.provider}: {one_line(each.problem, _PROBLEM_WIDTH)}", err=True)
+
+
+async def _pull(common: Common, wanted: ModelRef) -> ModelRef:
+    async with assembled(common, run_jobs=False) as runtime:
+        missing: ModelMissing | None = None
+        for provider, source in _sources(runtime, wanted).items():
+            model = ModelRef(provider=provider, model=wanted.model)
+            try:
+                with _progress(f"Fetching {model}") as report:
+                    await source.pull(wanted.model, report)
+            except ModelMissing as error:
+                missing = missing or error
+            else:
+                return model
+    raise missing or ModelMissing(f"nobody can fetch `{wanted}`")
+
+
+def _sources(runtime: Runtime, wanted: ModelRef) -> dict[str, Downloads]:
+    """Return who may fetch the model, the one that runs models in this process first.
+
+    Raises:
+        ModelMissing: nobody can; the message says what to install.
+    """
+    able = {name: provider for name, provider in runtime.providers.items() if isinstance(provider, Downloads)}
+    if wanted.provider is None and able:
+        return dict(sorted(able.items(), key=lambda pair: pair[0] != "local"))
+    if wanted.provider in able:
+        return {wanted.provider: able[wanted.provider]}
+    name = wanted.provider or "local"
+    if name in runtime.providers:
+        raise ModelMissing(f"the provider `{name}` cannot fetch models; fetch `{wanted.model}` on its server")
+    failed = next((report for report in runtime.reports if report.name == name and report.remedy), None)
+    remedy = failed.remedy if failed else "`bumble plugins` shows what is installed"
+    raise ModelMissing(f"the provider `{name}` is not here, so `{wanted.model}` cannot be fetched: {remedy}")
+
+
+def _progress(title: str) -> AbstractContextManager[Report]:
+    if sys.stderr.isatty():
+        bar: AbstractContextManager[Report] = _bar(title)
+        return bar
+    return contextlib.nullcontext(_Lines(title))
+
+
+class _Lines:
+    """A line of standard error at the beginning and after each tenth."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._tenths = -1
+
+    def __call__(self, done: int, total: int | None) -> None:
+        tenths = done * 10 // total if total else 0
+        if tenths > self._tenths:
+            self._tenths = tenths
+            of = f" of {_readable(total)}" if total else ""
+            click.echo(f"{self._title}: {_readable(done)}{of}", err=True)
+
+
+def _readable(size: int | None) -> str:
+    """Return a number of bytes as people write it: `98 MB`."""
+    if size is None:
+        return ""
+    amount, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"

@@ -1,0 +1,118 @@
+"""What `bumble run` and `bumble chat` share: their options, and waiting for a turn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any, Final, TypeVar
+
+import click
+from typing_extensions import override
+
+from ..builtin.printable import printable
+from ..builtin.surfaces import PlainSurface, TerminalSurface
+from ..errors import RunError
+from ..ports import Surface
+from ..runtime import Runtime
+from ..turn_handle import TurnHandle
+from ..types.base import new_id
+from ..types.inference import ModelRef
+from ..types.turn import Turn
+from . import exit_codes
+from .activity import say
+from .first_model import ADVICE, first_model
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_LONGEST_NAME = 200
+_STATUSES: Final = {"done": exit_codes.FINE, "cancelled": exit_codes.INTERRUPTED}
+
+
+class ModelName(click.ParamType[ModelRef]):
+    """`provider:model` or a bare name."""
+
+    name = "MODEL"
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ModelRef:
+        try:
+            return value if isinstance(value, ModelRef) else ModelRef.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def conversation_options(function: Command) -> Command:
+    """Add `--session`, `--continue` and `--model`, passed as `session`, `continues` and `models`."""
+    for option in (
+        click.option("--model", "-m", "models", type=ModelName(), multiple=True, help=_MODEL_HELP),
+        click.option("--continue", "-c", "continues", is_flag=True, help="Go on with the latest session."),
+        click.option(
+            "--session", "-s", metavar="NAME", callback=_checked, help="Go on with this session, or begin it."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+async def session_for(runtime: Runtime, session: str | None, *, continues: bool) -> str:
+    """Return the session to speak in: the named one, the latest, or a new one.
+
+    Raises:
+        RunError: there is none to go on with.
+    """
+    if not continues:
+        return session or new_id("session")
+    if session:
+        raise click.UsageError("`--session` and `--continue` exclude each other")
+    sessions = await runtime.sessions.list()
+    if not sessions:
+        raise RunError("there is no session to go on with yet; leave out --continue")
+    return max(sessions, key=lambda info: info.updated).id
+
+
+async def models_for(runtime: Runtime, given: tuple[ModelRef, ...], *, quiet: bool = False) -> tuple[ModelRef, ...]:
+    """Return the models to ask for, or none where a choice or the configuration names them.
+
+    Raises:
+        RunError: none is configured and none was found.
+    """
+    if given or runtime.choices.chosen("interactive") or runtime.settings.agent.models:
+        return given
+    found = await first_model(runtime.providers)
+    if found is None:
+        raise RunError(ADVICE)
+    if not quiet:
+        say(f"using {found}, the first model found: none is configured")
+    return (found,)
+
+
+def surface_for_output() -> Surface:
+    """Return the surface that suits standard output."""
+    return TerminalSurface() if sys.stdout.isatty() else PlainSurface()
+
+
+async def ended(handle: TurnHandle) -> Turn:
+    """Wait until the turn has ended, however it ends; giving the wait up does not stop the turn."""
+    async with aclosing(handle.events()) as events:
+        async for _ in events:
+            pass
+    return await handle.result()
+
+
+def status_of(turn: Turn) -> int:
+    """Say on standard error why a turn did not end well, and return the exit status that it stands for."""
+    if turn.status == "cancelled":
+        click.echo("Cancelled.", err=True)
+    elif turn.status != "done":
+        click.echo(f"Error: {printable(turn.error or turn.status)}", err=True)
+    return _STATUSES.get(turn.status, exit_codes.FAILED)
+
+
+def _checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and (not value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME):
+        raise click.BadParameter(f"a session's name has 1 to {_LONGEST_NAME} printable characters")
+    return value
+
+
+_MODEL_HELP = "Ask this model, `provider:model` or a bare name; give it again for the one to try next."
