@@ -13,12 +13,14 @@ import pytest
 
 from bumble_core import Runtime, Settings, assemble
 from bumble_core.testing import Reply, ScriptedProvider
+from tests.depth import load_hypothesis_profile
 from tests.installed import CHECKOUT, Installed
 from tests.shipped import construct_shipped
 
 
 def pytest_configure() -> None:
-    """Let processes that tests start find what the tests find."""
+    """Let processes that tests start find what the tests find, and look as far as this run should."""
+    load_hypothesis_profile()
     here = [str(CHECKOUT), str(CHECKOUT / "plugins"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import shutil
 import tempfile
 import threading
@@ -25,10 +24,11 @@ from bumble_core.loop import limits_of
 from bumble_core.testing import check_prefix, check_request
 from bumble_core.types.events import Compacted, Event, Inferred, TurnStarted
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
+from tests.depth import examples
 from tests.pieces import Tools
 from tests.shipped import construct_shipped
 
-EXAMPLES = int(os.environ.get("BUMBLE_MACHINE_EXAMPLES", "12"))
+EXAMPLES = examples(12, 500)
 REF = ModelRef(provider="scripted", model="model")
 SUMMARY = "Goal: to talk. Progress: much was said before, and nothing of it is lost."
 STEPS = ("text", "long", "empty", "cut", "malformed", "unknown", "misfit", "twin_ids", "error", "bug", "overflow")
