@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -56,6 +58,7 @@ def assemble(
         StageConflictError: two plugins claim one slot and nothing settles it.
         PluginError: a plugin of the application's own failed, or `strict` and any did.
     """
+    _quiet_unless_configured()
     given = Given(
         settings=settings,
         home=(home or settings.home or default_home(settings.agent.name)).expanduser(),
@@ -77,6 +80,15 @@ def assemble(
         lines = [f"{r.distribution}, entry point `{r.name}`: {r.reason}" for r in problems]
         raise PluginError(problems[0].name, "\n".join(lines), "without --strict they are left out")
     return Runtime(replace(parts, reports=ordered), run_jobs=run_jobs)
+
+
+def _quiet_unless_configured() -> None:
+    """Until the application configures structlog, warnings go to standard error and the rest nowhere."""
+    if not structlog.is_configured():
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
 
 
 def _built(given: Given, candidates: tuple[Candidate, ...]) -> tuple[Parts, list[PluginReport]]:

@@ -75,7 +75,7 @@ class Runtime:
         self._turns: dict[asyncio.Task[Turn], TurnHandle] = {}
         self._is_ready = False
         self._getting_ready = asyncio.Lock()  # two first turns at once open the home once
-        self._door = LoopThread()
+        self._door = LoopThread(self.aclose)
 
     def start(
         self,
@@ -166,9 +166,7 @@ class Runtime:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._door.is_running:
-            self._door.run(self.aclose())
-            self._door.stop()
+        self._door.stop()
 
     def _surface(self, surface: str | Surface) -> Surface:
         if not isinstance(surface, str):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -221,3 +224,19 @@ async def test_stage_that_breaks_does_not_break_the_turn(runtime: Build) -> None
     assert turn.route is not None
     assert "the router failed" in turn.route.reason
     assert "the judge failed" in turn.verdicts[0].reason
+
+
+def test_program_that_never_closes_its_runtime_ends_cleanly(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys; from bumble_core import Settings, assemble, assistant, user\n"
+        "from bumble_core.testing import ScriptedProvider; from tests.shipped import construct_shipped\n"
+        "plugins = {**construct_shipped('router', 'judge', 'compactor'), 's': ScriptedProvider([assistant('hi')])}\n"
+        "settings = Settings.model_validate({'agent': {'models': ['scripted:m']}, 'home': sys.argv[1]})\n"
+        "runtime = assemble(settings, plugins=plugins, discovers=False, run_jobs=False)\n"
+        "print(runtime.answer_sync('hello').text)\n"
+        "async def busy():\n    while True:\n        user('x'); await asyncio.sleep(0)\n"
+        "asyncio.run_coroutine_threadsafe(busy(), runtime._door._loop)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "hi\n", "")

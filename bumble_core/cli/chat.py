@@ -48,14 +48,14 @@ def chat(common: Common, session: str | None, continues: bool, models: tuple[Mod
     surface = surface_for_output()
     terminal = surface if isinstance(surface, TerminalSurface) else None
     activity = Activity(terminal)
-    door, runtime = LoopThread(), assembled(common, run_jobs=True, plugins={"activity": activity})
+    runtime = assembled(common, run_jobs=True, plugins={"activity": activity})
+    door = LoopThread(runtime.aclose)
     activity.know(runtime.tools)
     try:
         door.run(runtime.ready())
         name = door.run(session_for(runtime, session, continues=continues))
         return Chat(door, runtime, surface, name, models).talk()
     finally:
-        door.run(runtime.aclose())
         door.stop()
 
 
