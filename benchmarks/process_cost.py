@@ -22,7 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bumble_core import assistant
-from bumble_core.testing import StubServer, openai_stream, sse_reply
+from bumble_core.testing.stub_replies import openai_stream, sse_reply
+from bumble_core.testing.stub_server import StubServer
 
 # Started without `site`, this process is smaller than any that it measures; a child counts its parent's memory too.
 LAUNCHER = """
@@ -119,11 +120,12 @@ def measured(home: Path, environment: Mapping[str, str], runs: int) -> dict[str,
 def aims(rows: Mapping[str, Cost]) -> tuple[Aim, ...]:
     """Return what the project promises, beside what was measured."""
     base, assembled = rows["import the base dependencies"], rows["import and assemble"]
-    over = rows["bumble run"].wall_ms - rows["bare httpx script"].wall_ms
+    run, bare = rows["bumble run"], rows["bare httpx script"]
     return (
         Aim("import and assemble / base dependencies", assembled.cpu_ms / base.cpu_ms, 1.3),
         Aim("bumble --help / import and assemble", rows["bumble --help"].cpu_ms / assembled.cpu_ms, 0.5),
-        Aim("bumble run - bare httpx script, ms", over, 300),
+        Aim("bumble run - bare httpx script, CPU ms", run.cpu_ms - bare.cpu_ms, 300),
+        Aim("bumble run - bare httpx script, wall ms", run.wall_ms - bare.wall_ms, 300),
     )
 
 

@@ -12,21 +12,11 @@ import structlog
 
 from .builtin import CorePlugin
 from .builtin.system import SystemClock, SystemFiles
+from .discovery import CORE, Candidate, check_names, discover, report
 from .errors import ConfigError, PluginError
 from .home import default_home
 from .parts import Parts
-from .plugins import (
-    CORE,
-    Candidate,
-    check_names,
-    construct,
-    discover,
-    load,
-    offered_hooks,
-    register,
-    remedy_for,
-    report,
-)
+from .plugins import construct, load, missing_extra, offered_hooks, register, remedy_for
 from .ports import Clock, Files
 from .runtime import Runtime
 from .types.plugins import PluginReport
@@ -76,7 +66,7 @@ def assemble(
     check_names([*(each.name for each in candidates), *(each.name for each in duplicates)], settings)
     parts, reports = _built(given, candidates)
     ordered = tuple(sorted((*reports, *duplicates), key=lambda r: (r.name, r.distribution)))
-    if strict and (problems := [r for r in ordered if r.reason and r.state != "disabled"]):
+    if strict and (problems := [r for r in ordered if r.reason and r.state in ("loaded", "failed")]):
         lines = [f"{r.distribution}, entry point `{r.name}`: {r.reason}" for r in problems]
         raise PluginError(problems[0].name, "\n".join(lines), "without --strict they are left out")
     return Runtime(replace(parts, reports=ordered), run_jobs=run_jobs)
@@ -138,9 +128,12 @@ def _left_out(candidate: Candidate, error: PluginError, settings: Settings) -> P
     for stage, name in settings.stages:
         if name == candidate.name:
             raise ConfigError(f"stages.{stage}: {error}") from error
-    is_missing_extra = candidate.is_shipped and isinstance(error.__cause__, ModuleNotFoundError)
-    tell = log.debug if is_missing_extra else log.warning  # nobody has to install every extra
-    tell("plugin.left_out", plugin=candidate.name, distribution=candidate.distribution, reason=error.reason)
+    cause = error.__cause__
+    if isinstance(cause, ModuleNotFoundError) and missing_extra(cause, candidate):
+        log.debug("plugin.left_out", plugin=candidate.name, module=cause.name)
+        reason = f"it needs `{cause.name}`, which is not installed"
+        return report(candidate, "missing", reason=reason, remedy=remedy_for(cause, candidate))
+    log.warning("plugin.left_out", plugin=candidate.name, distribution=candidate.distribution, reason=error.reason)
     return report(candidate, "failed", reason=error.reason, remedy=_remedy(error, candidate))
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 import structlog
 
+from .patience import Patience
 from .ports import Emit, Surface
 from .types.events import Said
 from .types.inference import Delta
@@ -25,6 +26,7 @@ class Mouth:
     def __init__(self, surface: Surface, emit: Emit) -> None:
         self._surface, self._emit = surface, emit
         self._has_draft = False
+        self._patience = Patience()
 
     async def draft(self, delta: Delta, turn: TurnContext) -> None:
         """Show a piece of text that may still be taken back."""
@@ -32,7 +34,7 @@ class Mouth:
             return
         self._has_draft = True
         try:
-            async with asyncio.timeout(_LONGEST_S):
+            with self._patience.of(_LONGEST_S):
                 await self._surface.draft(delta, turn)
         except Exception as error:
             log.warning("surface.draft_failed", surface=self._surface.name, error=repr(error))

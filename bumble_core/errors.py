@@ -17,6 +17,7 @@ BumbleError
     │   ├── Unreachable            no connection
     │   ├── TimedOut               no answer in time; `phase` is connect, first_byte, between_bytes or whole
     │   ├── MalformedReply         the answer cannot be understood
+    │   ├── ReplyCut               the connection was lost before the server said that its answer had ended
     │   ├── ModelMissing           the model or its engine is not installed; the message has the command
     │   ├── BudgetSpent            the turn may make no more calls of this purpose
     │   └── AllModelsFailed        each model of the order failed; `attempts` has every error
@@ -30,6 +31,8 @@ BumbleError
 from __future__ import annotations
 
 from typing import Literal
+
+from typing_extensions import override
 
 
 class BumbleError(Exception):
@@ -76,11 +79,18 @@ class InferenceError(RunError):
     """A model did not answer.
 
     `is_retryable` says whether the same request may help later. `earlier` are the failures of the same request
-    before this one.
+    before this one. `partial` is what the model had said when it failed: somebody may have read it, so nobody was
+    asked again.
     """
 
     is_retryable = False
     earlier: tuple[InferenceError, ...] = ()
+    partial: str = ""
+
+    @override
+    def __str__(self) -> str:
+        said = f"; the reply broke off after {len(self.partial):,} characters" if self.partial else ""
+        return f"{super().__str__()}{said}"
 
 
 class AuthenticationError(InferenceError):
@@ -141,6 +151,12 @@ class TimedOut(InferenceError):
 
 class MalformedReply(InferenceError):
     """The answer cannot be understood."""
+
+
+class ReplyCut(InferenceError):
+    """The connection was lost before the server said that its answer had ended."""
+
+    is_retryable = True
 
 
 class ModelMissing(InferenceError):

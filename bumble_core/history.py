@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from .types.messages import Message, Part, Text, ToolCall, ToolResult
 
@@ -24,16 +25,12 @@ def repair(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[st
     second results are dropped, and so are assistant messages that say nothing. A call id that was used before is
     renamed together with its result.
     """
-    draft = _Draft()
-    for message in messages:
-        if message.role == "tool":
-            draft.add_results(message)
-        else:
-            draft.add_message(message)
-    repaired = draft.messages()
+    history = GrowingHistory()
+    history.add(messages)
+    repaired, problems = history.repaired()
     if len(repaired) == len(messages) and all(a is b for a, b in zip(repaired, messages, strict=True)):
         return messages, ()
-    return repaired, tuple(draft.problems)
+    return repaired, problems
 
 
 def merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -41,11 +38,14 @@ def merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
     Texts are joined by a blank line; calls and pictures are kept. The joined message has the id of the first.
     """
+    roles = [message.role for message in messages]
+    if all(one != other or one == "tool" for one, other in pairwise(roles)):
+        return messages
     out: list[Message] = []
     for role, neighbours in groupby(messages, key=lambda message: message.role):
         group = list(neighbours)
         out.extend(group if role == "tool" or len(group) == 1 else [_joined(group)])
-    return messages if len(out) == len(messages) else tuple(out)
+    return tuple(out)
 
 
 def interrupted(call: ToolCall) -> Message:
@@ -64,25 +64,43 @@ class _Asked:
     answer: Message | None = None
 
 
-@dataclass(slots=True)
-class _Draft:
-    """The new history while it is read off the old one."""
+class GrowingHistory:
+    """A history that is repaired while it grows; what was added once is not read again. See `repair`."""
 
-    problems: list[str] = field(default_factory=list)
-    _entries: list[tuple[Message, list[_Asked]]] = field(default_factory=list)
-    _open: dict[str, deque[_Asked]] = field(default_factory=dict)
-    _used: set[str] = field(default_factory=set)
-    _next_suffix: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._problems: list[str] = []
+        self._settled: list[Message] = []
+        self._entries: deque[tuple[Message, list[_Asked]]] = deque()
+        self._open: dict[str, deque[_Asked]] = {}
+        self._used: set[str] = set()
+        self._next_suffix: dict[str, int] = {}
 
-    def add_message(self, message: Message) -> None:
+    def add(self, messages: Iterable[Message]) -> None:
+        """Let `messages` follow what was added before."""
+        for message in messages:
+            if message.role == "tool":
+                self._add_results(message)
+            else:
+                self._add_message(message)
+        while self._entries and all(one.answer is not None for one in self._entries[0][1]):
+            self._settled += _with_answers(*self._entries.popleft())
+
+    def repaired(self) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+        """Return the valid history and what was wrong with what was added."""
+        unanswered = [one.call for _, asked in self._entries for one in asked if one.answer is None]
+        missing = (f"call `{call.id}` of `{call.name}`: no result; added `interrupted`" for call in unanswered)
+        late = [message for entry in self._entries for message in _with_answers(*entry)]
+        return (*self._settled, *late), (*self._problems, *missing)
+
+    def _add_message(self, message: Message) -> None:
         kept = tuple(part for part in message.parts if _fits(part, message.role))
         if len(kept) < len(message.parts):
-            self.problems.append(
+            self._problems.append(
                 f"message `{message.id}`: a {message.role} message held calls or results; dropped them"
             )
             message = message.model_copy(update={"parts": kept})
         if message.role == "assistant" and message.is_empty:
-            self.problems.append(f"message `{message.id}`: an assistant message without words or calls; dropped it")
+            self._problems.append(f"message `{message.id}`: an assistant message without words or calls; dropped it")
             return
         asked = [_Asked(self._unique(call), call.id) for call in message.tool_calls]
         if any(one.call.id != one.original for one in asked):
@@ -93,26 +111,16 @@ class _Draft:
             self._open.setdefault(one.original, deque()).append(one)
         self._entries.append((message, asked))
 
-    def add_results(self, message: Message) -> None:
+    def _add_results(self, message: Message) -> None:
         if any(not isinstance(part, ToolResult) for part in message.parts) or len(message.parts) != 1:
-            self.problems.append(f"message `{message.id}`: a tool message holds one result; took what it held apart")
+            self._problems.append(f"message `{message.id}`: a tool message holds one result; took what it held apart")
         for index, result in enumerate(message.tool_results):
             waiting = self._open.get(result.call_id)
             if not waiting:
-                self.problems.append(f"result of call `{result.call_id}`: no call waits for it; dropped it")
+                self._problems.append(f"result of call `{result.call_id}`: no call waits for it; dropped it")
                 continue
             one = waiting.popleft()
             one.answer = _answer(message, index, result, one.call)
-
-    def messages(self) -> tuple[Message, ...]:
-        out: list[Message] = []
-        for message, asked in self._entries:
-            out.append(message)
-            for one in asked:
-                if one.answer is None:
-                    self.problems.append(f"call `{one.call.id}` of `{one.call.name}`: no result; added `interrupted`")
-                out.append(one.answer or interrupted(one.call))
-        return tuple(out)
 
     def _unique(self, call: ToolCall) -> ToolCall:
         if call.id not in self._used:
@@ -124,8 +132,12 @@ class _Draft:
         self._next_suffix[call.id] = number + 1
         renamed = call.model_copy(update={"id": f"{call.id}-{number}"})
         self._used.add(renamed.id)
-        self.problems.append(f"call `{call.id}` of `{call.name}`: the id was used before; renamed it `{renamed.id}`")
+        self._problems.append(f"call `{call.id}` of `{call.name}`: the id was used before; renamed it `{renamed.id}`")
         return renamed
+
+
+def _with_answers(message: Message, asked: list[_Asked]) -> list[Message]:
+    return [message, *(one.answer or interrupted(one.call) for one in asked)]
 
 
 def _fits(part: Part, role: str) -> bool:

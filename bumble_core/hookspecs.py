@@ -160,10 +160,13 @@ def bumble_token_counter(settings: Settings) -> TokenCounter:
 
 
 @_slot
-def bumble_inference(providers: Mapping[str, Provider], home: Path, clock: Clock, settings: Settings) -> Inference:
+def bumble_inference(
+    providers: Mapping[str, Provider], home: Path, files: Files, clock: Clock, settings: Settings
+) -> Inference:
     """Turn a request into a completion: the fallback order over `request.models`.
 
-    The kernel meters every request around the occupant and its wrappers.
+    `home` and `files` are for what an occupant learns about models. The kernel meters every request around the
+    occupant and its wrappers.
     """
     raise NotImplementedError
 

@@ -32,6 +32,8 @@ from .types.turn import Limits, Route, TurnContext, TurnInput, Verdict
 
 log = structlog.get_logger(__name__)
 
+BROKEN_OFF = "[This reply broke off here and was not finished.]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
@@ -76,6 +78,7 @@ class TurnLoop:
                 turn = turn.ended("capped", f"no end within {limits.deadline_s:g} s")
             except InferenceError as error:
                 await self.mouth.withdraw(turn)
+                turn = await self._broken_off(self.journal.caught_up(turn), error.partial)
                 return turn.ended("failed", str(error))
             return await self._close(turn)
         except asyncio.CancelledError:
@@ -146,6 +149,8 @@ class TurnLoop:
         try:
             completion = await self._stream(request, turn)
         except ContextOverflow as error:
+            if error.partial:
+                raise
             await self.mouth.withdraw(turn)
             window = min(error.window or tokens, tokens)
             turn, request, tokens = await self.stages.room.fitted(turn, context, window)
@@ -194,6 +199,14 @@ class TurnLoop:
             if not delivery.delivered:
                 return turn.ended("failed", f"the reply could not be delivered: {delivery.problem}")
         return turn
+
+    async def _broken_off(self, turn: TurnContext, partial: str) -> TurnContext:
+        """Keep what a model had said when its reply broke off, marked as unfinished; it does not count as told."""
+        if not partial.strip():
+            return turn
+        message = assistant(f"{partial.rstrip()}\n\n{BROKEN_OFF}")
+        await self.journal.append(message)
+        return turn.appended(message)
 
     async def _cancelled(self, turn: TurnContext) -> TurnContext:
         """End a turn that was stopped; whatever cancelled itself without being asked to has failed."""

@@ -1,87 +1,21 @@
-"""Find plugins, load and configure them, register them, and say what became of each."""
+"""Load plugins, construct them with their section of the configuration, and register them."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import pluggy
 import structlog
 from pydantic import ValidationError
 
 from . import hookspecs
-from .errors import ConfigError, PluginError
-from .types.plugins import PluginReport
-from .types.settings import PluginConfig, Settings
+from .discovery import Candidate
+from .errors import PluginError
+from .types.settings import PluginConfig
 
 log = structlog.get_logger(__name__)
-
-OWN_DISTRIBUTION = "bumble-core"
-CORE = "core"  # the kernel's own plugin
-_PREFERENCES = ("provider", "tool", "compaction_phase", "job", "surface")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A plugin that was found: an entry point, or an object that the application passed."""
-
-    name: str
-    distribution: str
-    version: str
-    point: EntryPoint | None = None
-    instance: object | None = None
-
-    @property
-    def is_shipped(self) -> bool:
-        return self.distribution == OWN_DISTRIBUTION
-
-
-def discover(points: Iterable[EntryPoint] | None = None) -> tuple[tuple[Candidate, ...], tuple[PluginReport, ...]]:
-    """Return the installed plugins sorted by name, without importing any, and reports of names used twice.
-
-    A shipped plugin keeps its name; of two strangers with one name neither is used.
-    """
-    grouped: dict[str, list[Candidate]] = {}
-    for point in entry_points(group=hookspecs.ENTRY_POINT_GROUP) if points is None else points:
-        grouped.setdefault(point.name, []).append(_candidate(point))
-    kept: list[Candidate] = []
-    reports: list[PluginReport] = []
-    for loser in grouped.pop(CORE, ()):
-        reason, remedy = f"the name `{CORE}` is the kernel's own", "report it to the plugin's authors"
-        reports.append(report(loser, "failed", reason=reason, remedy=remedy))
-    for name in sorted(grouped):
-        group = sorted(grouped[name], key=lambda candidate: (candidate.distribution, candidate.version))
-        winner = group[0] if len(group) == 1 else next((c for c in group if c.is_shipped), None)
-        kept += [winner] if winner else []
-        names = " and ".join(f"`{candidate.distribution}`" for candidate in group)
-        for loser in (candidate for candidate in group if candidate is not winner):
-            reason = f"the name `{name}` is used by {names}"
-            remedy = f"uninstall one: pip uninstall {loser.distribution}"
-            reports.append(report(loser, "failed", reason=reason, remedy=remedy))
-    return tuple(kept), tuple(reports)
-
-
-def check_names(known: Iterable[str], settings: Settings) -> None:
-    """Refuse a configuration that names a plugin which is not installed, or prefers a kind that has no names.
-
-    Raises:
-        ConfigError: with the nearest name.
-    """
-    names = sorted({*known, CORE})
-    sections = {f"plugins.{name}": name for name in settings.plugins.sections}
-    disabled = {f"plugins.disabled: {name}": name for name in settings.plugins.disabled}
-    preferred = {f"prefer.{key}": name for key, name in settings.prefer.items()}
-    for where, name in {**sections, **disabled, **preferred}.items():
-        if name not in names:
-            raise ConfigError(f"{where}: no such plugin{_nearest(name, names)}")
-    for key in settings.prefer:
-        kind, colon, name = key.partition(":")
-        if kind not in _PREFERENCES or not (colon and name):
-            raise ConfigError(f"prefer.{key}: expected KIND:NAME{_nearest(kind, _PREFERENCES)}")
 
 
 def load(candidate: Candidate) -> object:
@@ -159,33 +93,19 @@ def offered_hooks(manager: pluggy.PluginManager, instance: object) -> tuple[str,
     return tuple(sorted(found))
 
 
-def report(
-    candidate: Candidate,
-    state: Literal["loaded", "disabled", "failed"],
-    *,
-    offers: tuple[str, ...] = (),
-    reason: str = "",
-    remedy: str = "",
-) -> PluginReport:
-    return PluginReport(
-        name=candidate.name,
-        distribution=candidate.distribution,
-        version=candidate.version,
-        state=state,
-        offers=offers,
-        reason=reason,
-        remedy=remedy,
-    )
-
-
 def remedy_for(error: BaseException, candidate: Candidate) -> str:
     """Say what mends a plugin: the extra that brings a missing module, else an upgrade or leaving it out."""
-    if isinstance(error, ModuleNotFoundError) and error.name and candidate.point and candidate.point.dist:
-        extras = _extras_with(candidate.point.dist.requires or [], error.name.partition(".")[0])
-        if extras:
-            extra = candidate.name if candidate.name in extras else extras[0]
-            return f"pip install '{candidate.distribution}[{extra}]'"
+    if extra := missing_extra(error, candidate):
+        return f"pip install '{candidate.distribution}[{extra}]'"
     return f"pip install --upgrade {candidate.distribution}, or `plugins: {{disabled: [{candidate.name}]}}`"
+
+
+def missing_extra(error: BaseException | None, candidate: Candidate) -> str | None:
+    """Return the extra of the plugin's distribution that brings the module which `error` lacks, or None."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name or not candidate.point or not candidate.point.dist:
+        return None
+    extras = _extras_with(candidate.point.dist.requires or [], error.name.partition(".")[0])
+    return candidate.name if candidate.name in extras else next(iter(extras), None)
 
 
 def _check_hooks(manager: pluggy.PluginManager, name: str, instance: object) -> None:
@@ -206,15 +126,6 @@ def _check_hooks(manager: pluggy.PluginManager, name: str, instance: object) -> 
         raise PluginError(name, f"`{unmarked[0]}` is not marked as a hook", "write @hookimpl above it")
 
 
-def _candidate(point: EntryPoint) -> Candidate:
-    if point.dist is None:
-        return Candidate(name=point.name, distribution=point.value, version="", point=point)
-    metadata = point.dist.metadata
-    distribution, *_ = metadata.get_all("Name") or [point.value]  # metadata that is damaged may lack both
-    version, *_ = metadata.get_all("Version") or [""]
-    return Candidate(name=point.name, distribution=str(distribution), version=str(version), point=point)
-
-
 def _extras_with(requires: Sequence[str], module: str) -> list[str]:
     """Return the extras that require a distribution of the module's name (PEP 508 lines)."""
     found = []
@@ -224,11 +135,6 @@ def _extras_with(requires: Sequence[str], module: str) -> list[str]:
         if name and extra and re.sub(r"[-_.]+", "_", name.group().lower()) == module.lower():
             found.append(extra.group(1))
     return found
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean `{near[0]}`?" if near else f"; there are: {', '.join(known)}"
 
 
 def _problem(plugin: str, detail: Mapping[str, object], model: type[PluginConfig]) -> str:

@@ -7,6 +7,7 @@ last user message. So a server's prompt cache holds up to the tail.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import structlog
 
@@ -53,29 +54,37 @@ class Prompt:
         return text
 
 
-def build(turn: TurnContext, system_text: str, context: str, tools: tuple[ToolSpec, ...]) -> Request:
+def build(
+    turn: TurnContext,
+    system_text: str,
+    context: str,
+    tools: tuple[ToolSpec, ...],
+    *,
+    tool_choice: Literal["auto", "required"] = "auto",
+) -> Request:
     """Return the request for the next step; `turn` itself is left without prompt text.
 
-    The last step is asked without tools: nothing that it called could be answered.
+    The last step may call nothing, for nothing that it called could be answered: it is asked with the choice `none`.
     """
     is_last = turn.steps_left <= 1
     tail = _joined([context, turn.nudge])
     history = merged(turn.view)
     head = (system(system_text),) if system_text else ()
-    messages, tail = _with_tail(history, tail)
+    messages, tail = with_tail(history, tail)
     return Request(
         owner=turn.input.id,
         purpose="turn",
         models=turn.route.models,
         profile=turn.route.profile,
         messages=(*head, *messages),
-        tools=() if is_last else tools,
-        tool_choice="none" if is_last or not tools else "auto",
+        tools=tools,
+        tool_choice="none" if is_last or not tools else tool_choice,
         tail=tail,
     )
 
 
-def _with_tail(history: tuple[Message, ...], tail: str) -> tuple[tuple[Message, ...], str]:
+def with_tail(history: tuple[Message, ...], tail: str) -> tuple[tuple[Message, ...], str]:
+    """Return `history` ending with `tail`, and the tail as it stands there."""
     if not tail:
         return history, ""
     if history and history[-1].role == "user":

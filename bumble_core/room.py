@@ -55,7 +55,7 @@ class Room:
         return turn, request, tokens
 
     def _built(self, turn: TurnContext, system_text: str, context: str) -> tuple[Request, int]:
-        request = build(turn, system_text, context, self.tools)
+        request = build(turn, system_text, context, self.tools, tool_choice=self.settings.tool_choice)
         return request, self.counter.count(request.messages, request.tools, request.models[0])
 
     async def _compacted(self, turn: TurnContext, tokens: int, limit: int) -> TurnContext:

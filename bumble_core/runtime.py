@@ -97,6 +97,7 @@ class Runtime:
         order = models or self.choices.chosen("interactive") or self.settings.agent.models
         if not order:
             raise ConfigError("agent.models: no model is configured; name one, for example `local:smollm2`")
+        self._check_providers(order)
         handle = TurnHandle()
         input = TurnInput(
             id=new_id("turn"),
@@ -167,6 +168,16 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._door.stop()
+
+    def _check_providers(self, order: tuple[ModelRef, ...]) -> None:
+        """Refuse an order in which every model names a provider that is not there, with what brings it."""
+        if any(ref.provider is None or ref.provider in self.providers for ref in order):
+            return
+        reports = {report.name: report for report in self.reports if report.reason}
+        lacking = [reports[name] for ref in order if (name := ref.provider or "") in reports]
+        if lacking:
+            lines = [f"`{report.name}`: {report.reason}: {report.remedy}" for report in lacking]
+            raise ConfigError("no provider of the models is there; " + "; ".join(lines))
 
     def _surface(self, surface: str | Surface) -> Surface:
         if not isinstance(surface, str):

@@ -9,8 +9,6 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-import structlog
-
 from bumble_core import Runtime, Settings, assemble, assistant
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.events import Drafted, TurnFinished
@@ -45,7 +43,6 @@ async def with_a_loop(home: Path) -> None:
 
 
 if __name__ == "__main__":
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
     with tempfile.TemporaryDirectory() as folder:
         without_a_loop(Path(folder) / "one")
         asyncio.run(with_a_loop(Path(folder) / "two"))

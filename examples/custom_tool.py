@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import structlog
 from pydantic import Field
 
 from bumble_core import Message, Settings, ToolCall, ToolError, assemble, assistant, hookimpl, tool
@@ -54,6 +53,5 @@ async def main(home: Path) -> None:
 
 
 if __name__ == "__main__":
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(main(Path(folder)))

@@ -10,8 +10,6 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-import structlog
-
 from bumble_core import Settings, assemble, assistant, hookimpl
 from bumble_core.ports import Judge
 from bumble_core.testing import ScriptedProvider
@@ -46,6 +44,5 @@ async def main(home: Path) -> None:
 
 
 if __name__ == "__main__":
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(main(Path(folder)))

@@ -10,12 +10,12 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred"},
-    {"ports", "servers", "signatures", "misfits"},
-    {"failures", "hookspecs", "history", "atomic", "compaction", "metering", "asking", "delivery"}
+    {"errors", "types", "deferred", "patience", "secrecy"},
+    {"ports", "servers", "signatures", "misfits", "memo"},
+    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
     | {"broadcast", "journal", "atomic"},
-    {"chat", "http", "tools", "tool_calls", "slots", "prompt"},
-    {"acting", "room", "plugins", "configuration", "sync_door", "turn_handle"},
+    {"chat", "http", "tools", "tool_calls", "slots", "prompt", "discovery"},
+    {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
     {"turn_run"},

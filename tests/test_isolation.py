@@ -131,67 +131,90 @@ OPEN_CONFIG = "class Plugin:\n    class Config: ...\n    def __init__(self, conf
 RAISING = "class Plugin:\n    def __init__(self, config):\n        raise OSError('no disk')\n"
 
 
-@pytest.mark.parametrize(
-    ("source", "reason", "remedy"),
-    [
-        ("import nothing_like_it", "import failed: ModuleNotFoundError: No module named 'nothing_like_it'", "pip ins"),
-        ("def broken(:\n", "import failed: SyntaxError", "pip install --upgrade dist-of-bad"),
-        ("import sys\nsys.exit(3)", "import failed: SystemExit: 3", "pip install --upgrade"),
-        ("other = 1", "has no attribute 'Plugin'", "pip install --upgrade"),
-        ("Plugin = 7", "is not a class", "point the entry point at a class"),
-        ("class Plugin: ...", "takes no arguments", "give it `__init__(self, config)`"),
-        (RAISING, "its constructor raised OSError: no disk", "pip install --upgrade"),
-        (OPEN_CONFIG, "`Plugin.Config` is not a PluginConfig", "derive it from PluginConfig"),
-        (UNMARKED, "`bumble_tools` is not marked as a hook", "write @hookimpl above it"),
-        (hook("bumble_ruter(self)", "..."), "there is no hook `bumble_ruter`", "did you mean `bumble_router`?"),
-        (hook("bumble_tools(self, colour)", "return []"), "colour", "compare it with the hook reference"),
-        (WRONG_PORT, "`bumble_judge` gave object, which is not a Judge", "give it what `Judge`"),
-        (BAD_ITEM, "`bumble_tools` gave object, which is not a Tool", "give it what `Tool`"),
-        (LAZY, "`bumble_tools` raised AttributeError", "report it to the authors"),
-        (NAMELESS, "gave NoneType, which is not a Surface", "give it what `Surface`"),
-        (BAD_NAME, "provider 'a:b': not a name", "a name has 1 to 64"),
-        (BAD_PLACE, "Note.placement is 'top'", "write `system` or `turn`"),
-        (BOMB, "`bumble_tools` raised RuntimeError: boom", "report it"),
-        (hook("bumble_tools(self)", "raise SystemExit('bye')"), "`bumble_tools` raised SystemExit: bye", "report it"),
-        (hook("bumble_tools(self)", "return 7"), "`bumble_tools` gave int, expected a list of Tool", "report it"),
-    ],
-    ids=[
-        "missing-module",
-        "syntax-error",
-        "exits-at-import",
-        "no-such-class",
-        "not-a-class",
-        "takes-no-config",
-        "constructor-raises",
-        "open-config",
-        "unmarked-hook",
-        "misspelt-hook",
-        "wrong-argument",
-        "wrong-port",
-        "wrong-item",
-        "lazy-list-raises",
-        "none-in-a-list",
-        "unusable-name",
-        "unknown-placement",
-        "property-raises",
-        "hook-exits",
-        "not-a-list",
-    ],
-)
-def test_broken_plugin_is_named(installed: Installed, add: Add, source: str, reason: str, remedy: str) -> None:
-    add("bad", source)
-    add("good", offering("greet"))
-    found = reports(installed)
-    bad, good = found["dist-of-bad/bad"], found["dist-of-good/good"]
-    assert (bad["state"], good["state"], found["bumble-core/router"]["state"]) == ("failed", "loaded", "loaded")
-    assert reason in bad["reason"]
-    assert remedy in bad["remedy"]
+BROKEN = {
+    "missing-module": (
+        "import nothing_like_it",
+        "import failed: ModuleNotFoundError: No module named 'nothing_like_it'",
+        "pip ins",
+    ),
+    "syntax-error": ("def broken(:\n", "import failed: SyntaxError", "pip install --upgrade dist-of-syntax-error"),
+    "exits-at-import": ("import sys\nsys.exit(3)", "import failed: SystemExit: 3", "pip install --upgrade"),
+    "no-such-class": ("other = 1", "has no attribute 'Plugin'", "pip install --upgrade"),
+    "not-a-class": ("Plugin = 7", "is not a class", "point the entry point at a class"),
+    "takes-no-config": ("class Plugin: ...", "takes no arguments", "give it `__init__(self, config)`"),
+    "constructor-raises": (RAISING, "its constructor raised OSError: no disk", "pip install --upgrade"),
+    "open-config": (OPEN_CONFIG, "`Plugin.Config` is not a PluginConfig", "derive it from PluginConfig"),
+    "unmarked-hook": (UNMARKED, "`bumble_tools` is not marked as a hook", "write @hookimpl above it"),
+    "misspelt-hook": (
+        hook("bumble_ruter(self)", "..."),
+        "there is no hook `bumble_ruter`",
+        "did you mean `bumble_router`?",
+    ),
+    "wrong-argument": (hook("bumble_tools(self, colour)", "return []"), "colour", "compare it with the hook reference"),
+    "wrong-port": (WRONG_PORT, "`bumble_judge` gave object, which is not a Judge", "give it what `Judge`"),
+    "wrong-item": (BAD_ITEM, "`bumble_tools` gave object, which is not a Tool", "give it what `Tool`"),
+    "lazy-list-raises": (LAZY, "`bumble_tools` raised AttributeError", "report it to the authors"),
+    "none-in-a-list": (NAMELESS, "gave NoneType, which is not a Surface", "give it what `Surface`"),
+    "unusable-name": (BAD_NAME, "provider 'a:b': not a name", "a name has 1 to 64"),
+    "unknown-placement": (BAD_PLACE, "Note.placement is 'top'", "write `system` or `turn`"),
+    "property-raises": (BOMB, "`bumble_tools` raised RuntimeError: boom", "report it"),
+    "hook-exits": (
+        hook("bumble_tools(self)", "raise SystemExit('bye')"),
+        "`bumble_tools` raised SystemExit: bye",
+        "report it",
+    ),
+    "not-a-list": (
+        hook("bumble_tools(self)", "return 7"),
+        "`bumble_tools` gave int, expected a list of Tool",
+        "report it",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What one machine with all of `BROKEN` and one good plugin says of each."""
+    installed = Installed.at(tmp_path_factory.mktemp("crowd") / "machine")
+    sources = {"good": offering("greet"), **{name: source for name, (source, _, _) in BROKEN.items()}}
+    for name, source in sources.items():
+        module = f"module_{name}".replace("-", "_")
+        installed.add(f"dist-of-{name}", "0.1", {GROUP: {name: f"{module}:Plugin"}}, **{module: source})
+    return reports(installed)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_plugin_is_named_with_its_reason_and_its_remedy(crowd: dict[str, dict[str, Any]], name: str) -> None:
+    _, reason, remedy = BROKEN[name]
+    report = crowd[f"dist-of-{name}/{name}"]
+    assert (report["name"], report["version"], report["state"]) == (name, "0.1", "failed")
+    assert reason in report["reason"]
+    assert remedy in report["remedy"]
+
+
+def test_the_others_work_among_all_that_are_broken(crowd: dict[str, dict[str, Any]]) -> None:
+    loaded = {key for key, report in crowd.items() if report["state"] == "loaded"}
+    assert {"dist-of-good/good", "bumble-core/router", "bumble-core/files"} <= loaded
+    assert {key.partition("/")[2] for key in crowd.keys() - loaded} >= BROKEN.keys()
 
 
 def test_missing_extra_is_the_command_that_installs_it(installed: Installed, add: Add) -> None:
     requires = ('Some_Engine>=2; extra == "engine"', 'other>=1; extra == "more"')
     add("bad", "import some_engine", distribution="night-owl", requires=requires)
-    assert reports(installed)["night-owl/bad"]["remedy"] == "pip install 'night-owl[engine]'"
+    bad = reports(installed)["night-owl/bad"]
+    assert (bad["state"], bad["reason"]) == ("missing", "it needs `some_engine`, which is not installed")
+    assert bad["remedy"] == "pip install 'night-owl[engine]'"
+
+
+def test_model_of_a_provider_that_lacks_its_extra_is_an_error_with_the_command(installed: Installed, add: Add) -> None:
+    add("owl", "import some_engine", distribution="night-owl", requires=('some_engine; extra == "engine"',))
+    ended = installed.bumble("run", "hi", "--model", "owl:big")
+    assert ended.status == 2
+    assert "`owl`: it needs `some_engine`, which is not installed: pip install 'night-owl[engine]'" in ended.err
+
+
+def test_strict_does_not_ask_for_every_extra(installed: Installed, add: Add) -> None:
+    add("owl", "import some_engine", distribution="night-owl", requires=('some_engine; extra == "engine"',))
+    assert installed.bumble("plugins", "--strict").status == 0
 
 
 @pytest.mark.parametrize(

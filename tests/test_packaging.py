@@ -17,7 +17,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 TURN_AT = """
 import asyncio, sys, tempfile, time
 from datetime import UTC, datetime
-import structlog
 from bumble_core import Settings, assemble, assistant
 from bumble_core.testing import ScriptedProvider
 
@@ -26,7 +25,6 @@ class Clock:
     monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(asyncio.sleep)
 
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
 with tempfile.TemporaryDirectory() as home:
     settings = Settings.model_validate({"agent": {"models": ["scripted:m"]}, "home": home})
     with assemble(settings, plugins={"scripted": ScriptedProvider([assistant("Hm.")])}, clock=Clock()) as runtime:

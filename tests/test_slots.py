@@ -173,3 +173,40 @@ class NeverYields:
 def test_broken_plugin_of_the_application_is_named(settings: Build, plugin: object, message: str) -> None:
     with pytest.raises(PluginError, match=f"plugin `bad`: .*{message}"):
         assembled(settings(), {"bad": plugin})
+
+
+class Closing:
+    """Counts how often it is closed; wraps what it is given."""
+
+    def __init__(self, inner: Any = None) -> None:
+        self.inner, self.closed = inner, 0
+
+    async def route(self, input: TurnInput) -> Route:
+        return await FixedRouter("closing").route(input)
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+async def test_occupant_and_what_it_wraps_are_each_closed_once(settings: Build) -> None:
+    made = [Closing()]
+
+    class Plugin:
+        @hookimpl
+        def bumble_router(self) -> Router:
+            return made[0]
+
+    class Wrapper:
+        @hookimpl(wrapper=True)
+        def bumble_router(self) -> Generator[None, Router, Router]:
+            made.append(Closing((yield)))
+            return made[1]
+
+    async with assembled(settings(), {"own": Plugin(), "wrapper": Wrapper()}):
+        pass
+    assert [each.closed for each in made] == [1, 1]
+
+
+def test_name_of_the_kernel_cannot_be_taken(settings: Build) -> None:
+    with pytest.raises(PluginError, match="plugin `core`: the name is the kernel's own"):
+        assembled(settings(), {"core": claim("core")})

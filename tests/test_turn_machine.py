@@ -28,7 +28,7 @@ from tests.depth import examples
 from tests.pieces import Tools
 from tests.shipped import construct_shipped
 
-EXAMPLES = examples(12, 500)
+EXAMPLES = examples(12, 300)
 REF = ModelRef(provider="scripted", model="model")
 SUMMARY = "Goal: to talk. Progress: much was said before, and nothing of it is lost."
 STEPS = ("text", "long", "empty", "cut", "malformed", "unknown", "misfit", "twin_ids", "error", "bug", "overflow")

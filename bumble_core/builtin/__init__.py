@@ -28,6 +28,7 @@ from ..ports import (
 from ..types.settings import Settings
 from .compactor import PhasedCompactor
 from .documents import FileDocuments
+from .endpoints import EndpointMemory
 from .inference import FallbackInference
 from .job_runner import InProcessJobRunner
 from .ledger import FileJobLedger
@@ -59,8 +60,11 @@ class CorePlugin:
         return CharacterCounter()
 
     @hookimpl(trylast=True)
-    def bumble_inference(self, providers: Mapping[str, Provider]) -> Inference:
-        return FallbackInference(providers)
+    def bumble_inference(
+        self, providers: Mapping[str, Provider], home: Path, files: Files, clock: Clock, settings: Settings
+    ) -> Inference:
+        memory = EndpointMemory(home, files, clock)
+        return FallbackInference(providers, memory, clock, settings.cognition.model_windows)
 
     @hookimpl(trylast=True)
     def bumble_tool_runner(self, tools: Mapping[str, Tool], clock: Clock, settings: Settings) -> ToolRunner:

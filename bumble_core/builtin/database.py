@@ -64,6 +64,16 @@ def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
     connection.commit()
 
 
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Generator[None, None, None]:
+    """Let all that is read inside be of one moment."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.rollback()
+
+
 class _Thread:
     """A connection with the only thread that may touch it."""
 

@@ -2,93 +2,147 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 import structlog
 
-from ..errors import AllModelsFailed, ContextOverflow, InferenceError, MalformedReply, ModelMissing, Unreachable
-from ..ports import Provider
-from ..types.inference import Attempt, Completion, Delta, ModelRef, Request
+from ..errors import ContextOverflow, InferenceError, MalformedReply, ModelMissing, ReplyCut
+from ..ports import Clock, Provider
+from ..types.inference import Completion, Delta, ModelRef, Request
+from .circuits import Circuits
+from .endpoints import EndpointMemory
+from .levels import Levels
+from .names import Names
+from .walk import Candidate, Walk
+from .windows import Windows
 
 log = structlog.get_logger(__name__)
 
-_LIST_TIMEOUT_S = 5.0  # a provider that does not list its models in this time does not resolve a bare name
-
 
 class FallbackInference:
-    """Asks the models of a request in order; none after text was streamed, for it would be said twice."""
+    """Asks the models of a request in order; none after words were heard, for they would be said twice.
 
-    def __init__(self, providers: Mapping[str, Provider]) -> None:
-        self._providers = providers
-        self._resolved: dict[str, ModelRef] = {}
+    The next model is asked when one fails, cuts its reply, or replies with nothing at all. A reply that is only
+    thought is a reply: what to do about it is the judge's to say. `windows` are the configured ones, in tokens.
+    """
+
+    def __init__(
+        self, providers: Mapping[str, Provider], memory: EndpointMemory, clock: Clock, windows: Mapping[str, int]
+    ) -> None:
+        self._names = Names(providers)
+        self._circuits = Circuits(clock)
+        self._windows = Windows(windows, memory)
+        self._levels = Levels(memory, clock)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Completion, None]:
-        """Yield the first model's answer that comes; the failures before it travel with its completion.
+        """Yield the first usable answer; the failures before it travel with its completion.
+
+        A request for anything but a turn yields no deltas: nobody reads them, and so the next model may be asked
+        whatever was said.
 
         Raises:
-            ContextOverflow: the request does not fit.
+            ContextOverflow: the first model cannot hold the request, or nobody answered and a later one cannot.
             AllModelsFailed: no model answered; `attempts` has each one's error.
+            InferenceError: the only model failed, or one did after words were heard; `partial` has them.
         """
-        failed: list[tuple[ModelRef, InferenceError]] = []
-        for wanted in request.models:
-            has_text = False
-            try:
-                model = await self._resolve(wanted)
-                async with aclosing(self._ask(request, model)) as stream:
-                    async for item in stream:
-                        if isinstance(item, Completion):
-                            attempts = tuple(Attempt(model=ref, error=str(error)) for ref, error in failed)
-                            yield item.model_copy(update={"failed_attempts": attempts + item.failed_attempts})
-                            return
-                        has_text = has_text or bool(item.text)
+        walk = Walk(request)
+        async with aclosing(self._candidates(walk)) as candidates:
+            async for candidate in candidates:
+                walk.is_asked = True
+                async with aclosing(self._ask(candidate, walk)) as items:
+                    async for item in items:
                         yield item
-            except ContextOverflow:
-                raise
-            except Exception as error:
-                failure = error if isinstance(error, InferenceError) else _failure(wanted, error)
-                log.warning("inference.attempt_failed", model=str(wanted), purpose=request.purpose, error=str(failure))
-                failed.append((wanted, failure))
-                if has_text:
-                    break
-        if len(failed) == 1:
-            raise failed[0][1]
-        raise AllModelsFailed(tuple((str(ref), error) for ref, error in failed))
-
-    async def _ask(self, request: Request, ref: ModelRef) -> AsyncGenerator[Delta | Completion, None]:
-        provider = self._provider(ref)
-        async with aclosing(provider.stream(request, ref.model)) as stream:
-            async for item in stream:
-                if isinstance(item, Completion) and item.finish == "cut":
-                    raise Unreachable(f"`{ref}`: the connection was lost before the reply ended")
-                yield item
-                if isinstance(item, Completion):
+                if walk.is_answered:
                     return
-        raise MalformedReply(f"provider `{ref.provider}` ended its stream without a completion")
+        if walk.empty is None:
+            raise walk.failure()
+        yield walk.answered(walk.empty)
 
-    def _provider(self, ref: ModelRef) -> Provider:
-        name = ref.provider or ""
-        if name not in self._providers:
-            known = ", ".join(f"`{name}`" for name in self._providers) or "none"
-            hint = f"; write `PROVIDER:{ref}` if the colon is part of the model's name" if ":" not in ref.model else ""
-            raise ModelMissing(f"`{ref}`: no provider `{name}`; installed: {known}{hint}")
-        return self._providers[name]
+    async def _candidates(self, walk: Walk) -> AsyncGenerator[Candidate, None]:
+        """Yield who is to be asked: those that can be expected to answer, or else the one that may soonest."""
+        for place, wanted in enumerate(walk.request.models):
+            candidate = await self._candidate(wanted, walk, is_first=place == 0)
+            if candidate is None or not await self._is_promising(candidate, walk):
+                continue
+            yield candidate
+            if isinstance(walk.failed[-1][1], ModelMissing) and self._names.forget(wanted):
+                other = await self._candidate(wanted, walk, is_first=place == 0)
+                if other is not None and other.ref != candidate.ref:
+                    yield other
+        if not walk.is_asked and (soonest := walk.soonest) is not None:
+            yield soonest
 
-    async def _resolve(self, wanted: ModelRef) -> ModelRef:
-        """Find the provider of a bare name: the first, in order, that lists it; remembered."""
-        if wanted.provider is not None:
-            return wanted
-        if wanted.model not in self._resolved:
-            for name, provider in self._providers.items():
-                if wanted.model in await _listed(provider):
-                    self._resolved[wanted.model] = ModelRef(provider=name, model=wanted.model)
-                    break
-            else:
-                raise ModelMissing(
-                    f"no provider lists `{wanted.model}`; see `bumble models`, or write `PROVIDER:MODEL`"
-                )
-        return self._resolved[wanted.model]
+    async def _candidate(self, wanted: ModelRef, walk: Walk, *, is_first: bool) -> Candidate | None:
+        try:
+            ref = await self._names.resolve(wanted)
+            provider = self._names.provider(ref)
+        except ModelMissing as error:
+            walk.failed.append((wanted, error))
+            return None
+        return Candidate(wanted=wanted, ref=ref, provider=provider, circuit=self._circuits.of(ref), is_first=is_first)
+
+    async def _is_promising(self, candidate: Candidate, walk: Walk) -> bool:
+        ref = candidate.ref
+        if not candidate.is_first and (size := await self._windows.too_small(ref, candidate.provider, walk.request)):
+            window, needed = size
+            text = f"`{ref}` was not asked: the request needs some {needed} tokens and its window holds {window}"
+            walk.failed.append((ref, ContextOverflow(text, window)))
+            return False
+        if (obstacle := candidate.circuit.obstacle) is not None:
+            walk.failed.append((ref, InferenceError(f"`{ref}` was not asked: {obstacle}")))
+            walk.passed_over.append(candidate)
+            return False
+        return True
+
+    async def _ask(self, candidate: Candidate, walk: Walk) -> AsyncGenerator[Delta | Completion, None]:
+        """Yield what one model says; a failure after which another may be asked is noted in `walk`."""
+        said: list[str] = []
+        try:
+            with candidate.circuit.trying():
+                async with aclosing(self._levels.stream(walk.request, candidate.ref, candidate.provider)) as items:
+                    async for item in items:
+                        if isinstance(item, Completion):
+                            if (completion := _judged(item, candidate, walk)) is not None:
+                                yield completion
+                        elif walk.is_heard:
+                            said.append(item.text)
+                            yield item
+        except Exception as error:
+            failure = error if isinstance(error, InferenceError) else _failure(candidate.ref, error)
+            await self._note(failure, candidate, walk)
+            if words := "".join(said) if any(map(str.strip, said)) else "":
+                raise walk.broken_off(failure, words) from failure.__cause__
+            if candidate.is_first and isinstance(failure, ContextOverflow):
+                raise
+            walk.failed.append((candidate.ref, failure))
+
+    async def _note(self, failure: InferenceError, candidate: Candidate, walk: Walk) -> None:
+        log.warning(
+            "inference.attempt_failed", model=str(candidate.ref), purpose=walk.request.purpose, error=str(failure)
+        )
+        candidate.circuit.failed(failure)
+        if isinstance(failure, ContextOverflow) and failure.window:
+            await self._windows.learn(candidate.ref, candidate.provider, failure.window)
+
+
+def _judged(completion: Completion, candidate: Candidate, walk: Walk) -> Completion | None:
+    """Return a usable completion; an empty one is kept in `walk`, for when nobody has more to say.
+
+    Raises:
+        ReplyCut: the connection was lost before the reply ended.
+    """
+    message, ref = completion.message, candidate.ref
+    if completion.finish == "cut":
+        error = ReplyCut(f"`{ref}`: the connection was lost before the reply ended")
+        error.partial = message.text
+        raise error
+    candidate.circuit.succeeded()
+    if message.is_empty and not message.thinking.strip():
+        walk.empty = walk.empty or completion
+        walk.failed.append((ref, MalformedReply(f"`{ref}` replied with nothing")))
+        return None
+    return walk.answered(completion)
 
 
 def _failure(ref: ModelRef, error: Exception) -> InferenceError:
@@ -96,12 +150,3 @@ def _failure(ref: ModelRef, error: Exception) -> InferenceError:
     failure = InferenceError(f"`{ref}`: its provider raised {type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure
-
-
-async def _listed(provider: Provider) -> set[str]:
-    try:
-        async with asyncio.timeout(_LIST_TIMEOUT_S):
-            return {info.ref.model for info in await provider.models()}
-    except Exception as error:  # a provider that does not list its models is passed over
-        log.debug("inference.provider_lists_nothing", provider=provider.name, error=f"{type(error).__name__}: {error}")
-        return set()

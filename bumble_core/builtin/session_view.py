@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 import structlog
 
-from ..history import repair
 from ..types.messages import Message
-from ..types.sessions import Session, SessionInfo
+from ..types.sessions import SessionInfo
 from ..types.turn import Turn
 from .stored import from_json, problem_of, to_json
 
 log = structlog.get_logger(__name__)
 
-
-def resume(connection: sqlite3.Connection, session_id: str) -> Session:
-    """Return the view and the number of finished turns; a session that is not known is empty."""
-    row = connection.execute("SELECT view, view_after FROM sessions WHERE id = ?", (session_id,)).fetchone()
-    if row is None:
-        return Session(id=session_id)
-    base, after = row
-    view = _base(connection, session_id, base) + read_messages(
-        connection, "session_id = ? AND position > ?", (session_id, after)
-    )
-    view, problems = repair(view)
-    if problems:
-        log.warning("session.repaired", session_id=session_id, problems=problems)
-    (count,) = connection.execute(
-        "SELECT count(*) FROM turns WHERE session_id = ? AND number IS NOT NULL", (session_id,)
-    ).fetchone()
-    return Session(id=session_id, view=view, turn_count=count)
+Row = tuple[int, str, str]  # position, id and body of a message
 
 
 def keep_view(connection: sqlite3.Connection, session_id: str, view: tuple[Message, ...]) -> None:
@@ -76,7 +59,7 @@ def turns(connection: sqlite3.Connection, after: int, session_id: str | None, li
         except ValueError as error:
             log.warning("session.turn_skipped", turn_id=turn_id, problem=problem_of(error))
             continue
-        messages = _at_positions(connection, positions)
+        messages = _at_positions(connection, positions, {})
         ordered = tuple(messages[position] for position in positions if position in messages)
         found.append(turn.model_copy(update={"messages": ordered}))
     return tuple(found)
@@ -112,29 +95,50 @@ def with_open_turns(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def read_messages(connection: sqlite3.Connection, where: str, values: tuple[str | int, ...]) -> tuple[Message, ...]:
     """Return the messages of the log that fulfil an SQL condition, in the order they came."""
-    query = f"SELECT position, body FROM messages WHERE {where} ORDER BY position"  # noqa: S608 our own conditions
-    return tuple(_read(connection.execute(query, values)).values())
+    query = f"SELECT position, id, body FROM messages WHERE {where} ORDER BY position"  # noqa: S608 our own conditions
+    return tuple(read_rows(connection.execute(query, values), {}).values())
 
 
-def _base(connection: sqlite3.Connection, session_id: str, base: str | None) -> tuple[Message, ...]:
+def rows_after(connection: sqlite3.Connection, session_id: str, position: int) -> list[Row]:
+    """Return the rows of a session's log behind `position`, in the order they came."""
+    query = "SELECT position, id, body FROM messages WHERE session_id = ? AND position > ? ORDER BY position"
+    return connection.execute(query, (session_id, position)).fetchall()
+
+
+def read_base(connection: sqlite3.Connection, session_id: str, known: Mapping[str, Message]) -> tuple[Message, ...]:
+    """Return what the last compaction left of a session's view; see `read_rows` for `known`."""
+    (base,) = connection.execute("SELECT view FROM sessions WHERE id = ?", (session_id,)).fetchone()
     entries: list[int | dict[str, object]] = json.loads(base) if base else []
-    logged = _at_positions(connection, [entry for entry in entries if isinstance(entry, int)])
-    own = _read((-index, json.dumps(entry)) for index, entry in enumerate(entries, 1) if not isinstance(entry, int))
+    logged = _at_positions(connection, [entry for entry in entries if isinstance(entry, int)], known)
+    own: list[Row] = [
+        (-index, str(entry.get("id")), json.dumps(entry))
+        for index, entry in enumerate(entries, 1)
+        if not isinstance(entry, int)
+    ]
+    found = logged | read_rows(own, known)
     keys = [entry if isinstance(entry, int) else -index for index, entry in enumerate(entries, 1)]
-    known = logged | own
-    return tuple(known[key] for key in keys if key in known)
+    return tuple(found[key] for key in keys if key in found)
 
 
-def _at_positions(connection: sqlite3.Connection, positions: list[int]) -> dict[int, Message]:
-    query = "SELECT position, body FROM messages WHERE position IN (SELECT value FROM json_each(?))"
-    return _read(connection.execute(query, (json.dumps(positions),)))
-
-
-def _read(rows: Iterable[tuple[int, str]]) -> dict[int, Message]:
+def read_rows(rows: Iterable[Row], known: Mapping[str, Message]) -> dict[int, Message]:
+    """Return messages by position; one of `known`, by id, is taken where the row holds the same."""
     found = {}
-    for position, body in rows:
+    for position, message_id, body in rows:
+        former = known.get(message_id)
+        if former is not None and to_json(former) == body:
+            found[position] = former
+            continue
         try:
-            found[position] = from_json(Message, body)
+            message = from_json(Message, body)
         except ValueError as error:
             log.warning("session.message_skipped", position=position, problem=problem_of(error))
+            continue
+        found[position] = former if former is not None and former == message else message
     return found
+
+
+def _at_positions(
+    connection: sqlite3.Connection, positions: list[int], known: Mapping[str, Message]
+) -> dict[int, Message]:
+    query = "SELECT position, id, body FROM messages WHERE position IN (SELECT value FROM json_each(?))"
+    return read_rows(connection.execute(query, (json.dumps(positions),)), known)

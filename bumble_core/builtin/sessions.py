@@ -16,6 +16,7 @@ from ..types.sessions import Hit, Session, SessionInfo
 from ..types.turn import Turn, TurnInput
 from . import session_log, session_schema, session_search, session_view
 from .database import Database
+from .kept_views import KeptViews
 from .leases import Leases
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,7 @@ class SqliteSessions:
     def __init__(self, home: Path, clock: Clock) -> None:
         self._clock = clock
         self._leases = Leases(home, clock)
+        self._views = KeptViews()
         self._database = Database(home / "sessions.sqlite3", self._prepare)
 
     @asynccontextmanager
@@ -45,7 +47,7 @@ class SqliteSessions:
             yield
 
     async def resume(self, session_id: str) -> Session:
-        return await self._database.run(session_view.resume, session_id)
+        return await self._database.run(self._views.resume, session_id)
 
     async def begin(self, input: TurnInput) -> None:
         await self._database.run(session_log.begin, input)
@@ -54,7 +56,7 @@ class SqliteSessions:
         await self._database.run(session_log.append, turn_id, message, self._clock.now())
 
     async def finish(self, turn: Turn, view: tuple[Message, ...] | None) -> Turn:
-        return await self._database.run(session_log.finish, turn, view, self._clock.now())
+        return await self._database.run(self._finish, turn, view)
 
     async def turns(self, after: int = 0, session_id: str | None = None, limit: int | None = None) -> tuple[Turn, ...]:
         return await self._database.run(session_view.turns, after, session_id, limit)
@@ -82,15 +84,25 @@ class SqliteSessions:
             SessionBusy: somebody else runs a turn in it.
         """
         if self._leases.holds(_lease(session_id)):
-            return await self._database.run(session_log.delete, session_id)
+            return await self._database.run(self._delete, session_id)
         async with self.open(session_id, 0.0):
-            return await self._database.run(session_log.delete, session_id)
+            return await self._database.run(self._delete, session_id)
 
     async def aclose(self) -> None:
         """Close the file; a later call opens it again."""
         await self._database.aclose()
 
+    def _finish(self, connection: sqlite3.Connection, turn: Turn, view: tuple[Message, ...] | None) -> Turn:
+        closed = session_log.finish(connection, turn, view, self._clock.now())
+        self._views.note(closed.session_id, (*(view or ()), *turn.messages))
+        return closed
+
+    def _delete(self, connection: sqlite3.Connection, session_id: str) -> int:
+        self._views.forget(session_id)
+        return session_log.delete(connection, session_id)
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._views.clear()
         with self._leases.writing("sessions-schema"):
             session_schema.prepare(connection)
         for session_id in session_view.with_open_turns(connection):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ..memo import PerMessage
 from ..types.inference import ModelRef, ToolSpec
 from ..types.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 
@@ -16,13 +17,20 @@ _FACTORS = (0.5, 4.0)
 
 
 class CharacterCounter:
-    """Counts a character of a dense script (Chinese, Japanese, Korean, emoji) as a whole token."""
+    """Counts a character of a dense script (Chinese, Japanese, Korean, emoji) as a whole token.
+
+    Each message is read once; what a model's server reported changes only the factor.
+    """
 
     def __init__(self) -> None:
         self._factors: dict[str, float] = {}
+        self._messages = PerMessage(_message)
+        self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
 
     def count(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], model: ModelRef | None) -> int:
-        raw = sum(_message(message) for message in messages) + sum(_tool(tool) for tool in tools)
+        if tools != self._tools[0]:  # they are the same from step to step, but for the last
+            self._tools = (tools, sum(_tool(tool) for tool in tools))
+        raw = sum(self._messages(messages)) + self._tools[1]
         return int(raw * self._factors.get(str(model), 1.0))
 
     def learn(self, estimated: int, actual: int, model: ModelRef) -> None:

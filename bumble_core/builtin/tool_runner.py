@@ -9,6 +9,7 @@ import structlog
 
 from ..errors import ContractError, ToolError
 from ..ports import Clock, Tool
+from ..secrecy import masked_text
 from ..types.messages import ResultStatus, ToolCall, ToolResult
 from ..types.turn import TurnContext
 
@@ -62,7 +63,7 @@ class ParallelToolRunner:
             return _failed(call, "error", "the tool cancelled itself")
         except Exception as error:
             log.warning("tool.failed", tool=call.name, error=type(error).__name__)
-            return _failed(call, "error", f"{type(error).__name__}: {error}")
+            return _failed(call, "error", masked_text(f"{type(error).__name__}: {error}"))
 
 
 async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:

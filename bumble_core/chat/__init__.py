@@ -9,22 +9,34 @@ from ..failures import failure
 from ..servers import Server
 from .answer import AnswerBuilder
 from .assembler import ChatAssembler
+from .bodies import BodyEncoder
 from .calls import CallAssembler, read_arguments
-from .estimate import estimate_tokens
-from .requests import encode_json, encode_messages, encode_request, encode_tools, tool_name
+from .estimate import TokenEstimate
+from .requests import (
+    encode_fields,
+    encode_json,
+    encode_message,
+    encode_messages,
+    encode_request,
+    encode_tools,
+    tool_name,
+)
 from .text import ThoughtSplitter, whole_characters
 
 __all__ = [
     "AnswerBuilder",
+    "BodyEncoder",
     "CallAssembler",
     "ChatAssembler",
     "Server",
     "ThoughtSplitter",
+    "TokenEstimate",
+    "encode_fields",
     "encode_json",
+    "encode_message",
     "encode_messages",
     "encode_request",
     "encode_tools",
-    "estimate_tokens",
     "failure",
     "read_arguments",
     "tool_name",

@@ -25,20 +25,31 @@ class AnswerBuilder:
         self.began = False
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._told = (0, 0)
         self._splitter = ThoughtSplitter()
 
-    def say(self, text: str) -> list[Delta]:
+    def say(self, text: str) -> None:
         """Add a piece of the reply's text."""
-        return self._kept(self._splitter.feed(text)) if text else []
+        if self._splitter.passes(text):
+            self._text.append(text)
+        elif text:
+            self._keep(self._splitter.feed(text))
 
-    def think(self, text: str) -> list[Delta]:
+    def think(self, text: str) -> None:
         """Add a piece of reasoning that came in a field of its own."""
-        return self._kept(Delta(thinking=whole_characters(text))) if text else []
+        if text:
+            self._thinking.append(whole_characters(text))
 
-    def end(self, finish: Finish) -> list[Delta]:
+    def end(self, finish: Finish) -> None:
         """Note that the server said how the answer ended."""
         self.finish = finish
-        return self._kept(self._splitter.end())
+        self._keep(self._splitter.end())
+
+    def fresh(self) -> list[Delta]:
+        """Return what was added since the last time, as one delta, or none."""
+        text, thinking = "".join(self._text[self._told[0] :]), "".join(self._thinking[self._told[1] :])
+        self._told = (len(self._text), len(self._thinking))
+        return [Delta(text, thinking)] if text or thinking else []
 
     def completion(self, input_estimate: int) -> Completion:
         """Return the answer; `cut`, without its calls, when the server never said how it ended.
@@ -47,7 +58,7 @@ class AnswerBuilder:
             Filtered: the server withheld all of it.
             MalformedReply: there was no answer at all.
         """
-        self._kept(self._splitter.end())
+        self._keep(self._splitter.end())
         if not self.began and self.finish is None:
             raise self.silence()
         finish = self.finish or "cut"
@@ -85,9 +96,8 @@ class AnswerBuilder:
         chars = len(text) + sum(map(len, self._thinking)) + sum(len(c.name) + len(str(c.arguments)) for c in calls)
         return Usage(input_tokens=input_estimate, output_tokens=-(-chars // _CHARS_PER_TOKEN), estimated=True)
 
-    def _kept(self, delta: Delta) -> list[Delta]:
+    def _keep(self, delta: Delta) -> None:
         if delta.text:
             self._text.append(delta.text)
         if delta.thinking:
             self._thinking.append(delta.thinking)
-        return [delta] if delta.text or delta.thinking else []

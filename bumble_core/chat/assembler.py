@@ -42,23 +42,35 @@ class ChatAssembler:
         return self._answer.finish is not None
 
     def feed(self, chunk: Mapping[str, object]) -> list[Delta]:
-        """Take the next chunk; what it does not say is passed over.
+        """Take the next chunk and return what it adds; what it does not say is passed over.
 
         Raises:
             InferenceError: the chunk is an error.
         """
-        if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
-            raise failure(self._answer.server, None, chunk, model=self._answer.model.model)
-        self._answer.usage = read_usage(chunk) or self._answer.usage
+        self.take(chunk)
+        return self.fresh()
+
+    def take(self, chunk: Mapping[str, object]) -> None:
+        """Take the next chunk as `feed` does; what it adds is kept for `fresh`."""
+        if "error" in chunk or chunk.get("object") == "error" or chunk.get("type") == "error":
+            self._refuse(chunk)
+        if "usage" in chunk or "timings" in chunk:
+            self._answer.usage = read_usage(chunk) or self._answer.usage
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, Mapping):
-            return []
+        if not isinstance(choice, dict):
+            return
         self._answer.began = True
         said = choice.get("delta") or choice.get("message")
-        deltas = self._say(said) if isinstance(said, Mapping) else []
+        if isinstance(said, dict):
+            self._say(said)
         reason = choice.get("finish_reason")
-        return deltas + self._finish(reason, choice) if isinstance(reason, str) and reason else deltas
+        if isinstance(reason, str) and reason:
+            self._finish(reason, choice)
+
+    def fresh(self) -> list[Delta]:
+        """Return what was added since the last time, as one delta, or none."""
+        return self._answer.fresh()
 
     def completion(self) -> Completion:
         """Return the answer; `finish` is `cut` and there are no calls when the server never said how it ended.
@@ -70,38 +82,45 @@ class ChatAssembler:
         answer = self._answer
         return answer.completion(self._estimate() if self._estimate and answer.usage is None else 0)
 
-    def _say(self, said: Mapping[str, Any]) -> list[Delta]:
-        reasoning = next((t for key in _REASONING if isinstance(t := said.get(key), str) and t), "")
-        deltas = self._answer.think(reasoning)
+    def _refuse(self, chunk: Mapping[str, object]) -> None:
+        if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
+            raise failure(self._answer.server, None, chunk, model=self._answer.model.model)
+
+    def _say(self, said: Mapping[str, Any]) -> None:
+        for key in _REASONING:
+            if isinstance(thought := said.get(key), str) and thought:
+                self._answer.think(thought)
+                break
         content = said.get("content")
-        for part in content if isinstance(content, list) else [content]:
-            deltas += self._part(part)
+        if isinstance(content, str):
+            self._answer.say(content)
+        elif isinstance(content, list):
+            for part in content:
+                self._part(part)
         if isinstance(refusal := said.get("refusal"), str):
-            deltas += self._answer.say(refusal)
+            self._answer.say(refusal)
         for key in ("tool_calls", "function_call"):  # the second is the older form, still sent by some proxies
             if said.get(key):
                 self._answer.calls.feed(said[key])
-        return deltas
 
-    def _part(self, part: object) -> list[Delta]:
+    def _part(self, part: object) -> None:
         """Take text, or one of Mistral's typed parts."""
         if isinstance(part, str):
-            return self._answer.say(part)
-        if not isinstance(part, Mapping):
-            return []
-        if part.get("type") == "thinking":
+            self._answer.say(part)
+        elif isinstance(part, dict) and part.get("type") == "thinking":
             inner = part.get("thinking")
             pieces = (
-                [p.get("text") if isinstance(p, Mapping) else p for p in inner] if isinstance(inner, list) else [inner]
+                [p.get("text") if isinstance(p, dict) else p for p in inner] if isinstance(inner, list) else [inner]
             )
-            return self._answer.think("".join(piece for piece in pieces if isinstance(piece, str)))
-        text = part.get("text")
-        return self._answer.say(text) if isinstance(text, str) else []
+            self._answer.think("".join(piece for piece in pieces if isinstance(piece, str)))
+        elif isinstance(part, dict) and isinstance(text := part.get("text"), str):
+            self._answer.say(text)
 
-    def _finish(self, reason: str, choice: Mapping[str, Any]) -> list[Delta]:
+    def _finish(self, reason: str, choice: Mapping[str, Any]) -> None:
         if reason in _FAILED:
             said = choice.get("error")
             if said:
                 raise failure(self._answer.server, None, {"error": said}, model=self._answer.model.model)
             raise Overloaded(f"{self._answer.server} gave up in the middle of its reply (`{reason}`)")
-        return [] if reason in _CUT else self._answer.end(_FINISHES.get(reason, "stop"))
+        if reason not in _CUT:
+            self._answer.end(_FINISHES.get(reason, "stop"))

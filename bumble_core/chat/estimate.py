@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..memo import PerMessage
 from ..types.inference import Request
 from ..types.messages import Image, Message, Text, Thinking, ToolCall
 
@@ -10,10 +11,15 @@ _TOKENS_PER_MESSAGE = 4  # role and separators of the usual chat templates
 _TOKENS_PER_IMAGE = 280
 
 
-def estimate_tokens(request: Request) -> int:
-    """Return about how many tokens `request` takes, its reply excluded."""
-    tools = sum(len(tool.name) + len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
-    return sum(_message(message) for message in request.messages) + tools // _CHARS_PER_TOKEN
+class TokenEstimate:
+    """About how many tokens a request takes, its reply excluded; each message is looked at once."""
+
+    def __init__(self) -> None:
+        self._messages = PerMessage(_message)
+
+    def __call__(self, request: Request) -> int:
+        tools = sum(len(tool.name) + len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
+        return sum(self._messages(request.messages)) + tools // _CHARS_PER_TOKEN
 
 
 def _message(message: Message) -> int:

@@ -18,10 +18,14 @@ _LONGEST_NAME = 64  # OpenAI's limit; longer names in the history make it refuse
 
 
 def encode_request(request: Request, model: str, *, stream: bool = True) -> dict[str, JsonValue]:
-    """Return the body that asks `model`; what the model thought earlier is not sent back."""
+    """Return the whole body that asks `model`; what the model thought earlier is not sent back."""
+    return {**encode_fields(request, model, stream=stream), "messages": list(encode_messages(request.messages))}
+
+
+def encode_fields(request: Request, model: str, *, stream: bool = True) -> dict[str, JsonValue]:
+    """Return the body without its messages."""
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": list(encode_messages(request.messages)),
         "max_tokens": request.profile.max_tokens,
         "temperature": request.profile.temperature,
         "stream": stream,
@@ -32,20 +36,23 @@ def encode_request(request: Request, model: str, *, stream: bool = True) -> dict
         body["tools"] = list(encode_tools(request.tools))
         if request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
+    if request.reply_schema is not None:
+        body["response_format"] = _reply_format(request.reply_schema)
     return body
 
 
 def encode_messages(messages: Iterable[Message]) -> list[dict[str, JsonValue]]:
     """Return one entry per message, and one per result of a tool message."""
-    encoded: list[dict[str, JsonValue]] = []
-    for message in messages:
-        if message.role == "tool":
-            encoded += _results(message)
-        elif message.role == "assistant":
-            encoded.append(_assistant(message))
-        else:
-            encoded.append({"role": message.role, "content": _content(message)})
-    return encoded
+    return [entry for message in messages for entry in encode_message(message)]
+
+
+def encode_message(message: Message) -> list[dict[str, JsonValue]]:
+    """Return the entries of one message: one per result of a tool message, else one."""
+    if message.role == "tool":
+        return _results(message)
+    if message.role == "assistant":
+        return [_assistant(message)]
+    return [{"role": message.role, "content": _content(message)}]
 
 
 def encode_tools(tools: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
@@ -70,6 +77,26 @@ def encode_json(body: Mapping[str, Any]) -> bytes:
 def tool_name(name: str) -> str:
     """Return `name` as servers accept it in a history: a model may have called a tool that cannot exist."""
     return _NOT_IN_A_NAME.sub("_", name)[:_LONGEST_NAME] or "unnamed"
+
+
+def _reply_format(schema: dict[str, JsonValue]) -> JsonValue:
+    named: dict[str, JsonValue] = {"name": "reply", "strict": _is_strict(schema), "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _is_strict(schema: JsonValue) -> bool:
+    """Tell whether OpenAI takes a schema as strict: each object is closed, and all its properties are required."""
+    if isinstance(schema, list):
+        return all(_is_strict(each) for each in schema)
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" or "properties" in schema:
+        properties, required = schema.get("properties"), schema.get("required")
+        names = set(properties) if isinstance(properties, dict) else set()
+        needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+        if schema.get("additionalProperties") is not False or names != needed:
+            return False
+    return all(_is_strict(each) for each in schema.values())
 
 
 def _content(message: Message) -> JsonValue:

@@ -33,6 +33,10 @@ class ThoughtSplitter:
         self._state: Literal["start", "thinking", "after", "text"] = "start"
         self._held = ""
 
+    def passes(self, piece: str) -> bool:
+        """Tell whether `piece` is text as it stands, so that it need not be fed."""
+        return self._state == "text" and not self._held and piece.isascii()
+
     def feed(self, piece: str) -> Delta:
         """Return what is certain so far; the rest is held until the next piece."""
         text = self._held + piece

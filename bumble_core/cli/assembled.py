@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -33,4 +35,5 @@ def runtime_of(
     Raises:
         AssemblyError: the configuration names what does not exist, or with `--strict` a plugin has a problem.
     """
-    return assemble(found.settings, home=found.home, strict=common.strict, run_jobs=run_jobs, plugins=plugins)
+    with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints is not part of the command's output
+        return assemble(found.settings, home=found.home, strict=common.strict, run_jobs=run_jobs, plugins=plugins)

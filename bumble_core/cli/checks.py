@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sqlite3
 import sys
@@ -23,7 +22,6 @@ from .listing import Listed
 
 _OLDEST_PYTHON = (3, 11)
 _LEAST_FREE = 100_000_000  # bytes; a home grows by some MB a month, a model file takes as much as this
-_MISSING_EXTRA = re.compile(r"pip install '[^'\[]+\[[^']+\]'")
 
 
 class Check(Value):
@@ -84,7 +82,7 @@ def check_disk(home: Path) -> Check:
 
 def check_plugins(reports: Sequence[PluginReport]) -> list[Check]:
     """Report each plugin that failed; one that only lacks its extra is a note."""
-    failed = [report for report in reports if report.state == "failed"]
+    lacking = [report for report in reports if report.state in ("missing", "failed")]
     loaded = sum(report.state == "loaded" for report in reports)
     fine = Check(name="plugins", state="fine", result=f"{loaded} loaded")
     return [
@@ -92,11 +90,11 @@ def check_plugins(reports: Sequence[PluginReport]) -> list[Check]:
         *(
             Check(
                 name=f"plugin {report.name}",
-                state="note" if _MISSING_EXTRA.fullmatch(report.remedy) else "broken",
+                state="note" if report.state == "missing" else "broken",
                 result=report.reason,
                 remedy=report.remedy,
             )
-            for report in failed
+            for report in lacking
         ),
     ]
 

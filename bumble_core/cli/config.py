@@ -8,9 +8,9 @@ import click
 
 from ..configuration import FILE_NAME, Configuration, Decision, Surroundings, Trust, examine, read_settings, resolve
 from ..configuration.locate import expanded
-from ..configuration.secrets import masked
 from ..configuration.values import values_of
 from ..errors import ConfigError
+from ..secrecy import masked
 from ..types.settings import Settings
 from .entry import configuration, described
 from .options import Common, common_options, shared_options

@@ -8,7 +8,7 @@ import sys
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from ..configuration.secrets import masked
+from ..secrecy import masked
 
 
 def configure(*, debug: bool) -> None:

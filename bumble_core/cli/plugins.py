@@ -12,7 +12,7 @@ _COLUMNS = ("name", "version", "distribution", "state", "offers", "reason", "rem
 
 
 @click.command()
-@common_options("config", "home", "json")
+@common_options("config", "home", "strict", "json")
 def plugins(common: Common) -> None:
     """List the plugins: what each offers, or why it does not.
 

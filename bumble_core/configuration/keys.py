@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -54,7 +54,7 @@ class Place:
 
     @property
     def takes_text(self) -> bool:
-        return self.is_leaf and self.annotation in {str, Path}
+        return self.is_leaf and (self.annotation in {str, Path} or get_origin(self.annotation) is Literal)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,6 +78,8 @@ class Place:
             return "a mapping"
         if self.is_list:
             return f"a list of {_EXPECTED[_plain(get_args(self.annotation)[0])][1]}"
+        if get_origin(self.annotation) is Literal:
+            return " or ".join(f"`{word}`" for word in get_args(self.annotation))
         return " ".join([_EXPECTED[self.annotation][0], *([" and ".join(self._bounds)] if self._bounds else [])])
 
     @property

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from ..secrecy import masked
 from .keys import Key, place_of
 from .origins import DEFAULT, Given, Origin, Wrong
-from .secrets import masked
 from .yaml_source import Trail, dotted
 
 _LONGEST = 60

@@ -17,9 +17,9 @@ from typing import Literal
 import structlog
 from filelock import FileLock
 
+from ..secrecy import masked
 from .keys import Key
 from .origins import Given, Origin
-from .secrets import masked
 
 log = structlog.get_logger(__name__)
 

@@ -7,12 +7,11 @@ import contextlib
 import os
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from weakref import WeakKeyDictionary
 
 import httpx
 import structlog
-from typing_extensions import override
 
 from ..errors import AuthenticationError, InferenceError, Unreachable
 from ..failures import failure
@@ -23,6 +22,7 @@ from .address import Address
 from .credentials import guarded, read_key, request_headers
 from .delays import retry_delay
 from .reply import Reply, Wait, timed_out
+from .transports import make_client
 
 log = structlog.get_logger(__name__)
 
@@ -82,7 +82,8 @@ class HttpClient:
         try:
             if not response.is_success:
                 raise await self._failure(response, server, model)
-            yield Reply(response, server, settings, self._clock, deadline)
+            with closing(Reply(response, server, settings, self._clock, deadline)) as reply:
+                yield reply
         finally:
             await response.aclose()
 
@@ -117,11 +118,7 @@ class HttpClient:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody and costs nothing; unused over http
 
     def _made(self, context: ssl.SSLContext) -> httpx.AsyncClient:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60)
-        if not self.address.query:
-            return httpx.AsyncClient(verify=context, trust_env=self._is_proxied, limits=limits)
-        transport = httpx.AsyncHTTPTransport(verify=context, limits=limits)
-        return httpx.AsyncClient(transport=_WithQuery(transport, self.address.query), trust_env=False)
+        return make_client(self.address, context, is_proxied=self._is_proxied, may_be_fast=self.settings.fast_transport)
 
     @property
     def _is_proxied(self) -> bool:
@@ -135,26 +132,6 @@ class HttpClient:
             text = text or f"redirected to {location}"
         delay = retry_delay(response.headers, self._clock.now(), limited=response.status_code == 429)
         return failure(server, response.status_code, text, model=model, retry_after_s=delay)
-
-
-class _WithQuery(httpx.AsyncBaseTransport):
-    """Adds the query of the base address, which may hold a token, where nobody logs it."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
-        self._inner = inner
-        self._query = query
-
-    @override
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        url = request.url.copy_with(query=self._query.encode())
-        sent = httpx.Request(
-            request.method, url, headers=request.headers, stream=request.stream, extensions=request.extensions
-        )
-        return await self._inner.handle_async_request(sent)
-
-    @override
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 async def _started(

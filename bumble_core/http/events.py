@@ -41,15 +41,16 @@ class _Lines:
         self._after_cr = data.endswith(b"\r")
         lines = data.splitlines()  # for bytes: CR, LF and CRLF only
         rest = b"" if data.endswith((b"\n", b"\r")) else lines.pop()
+        can_be_too_large = self._size + len(data) > self._largest
         if lines and self._pieces:
             lines[0] = b"".join((*self._pieces, lines[0]))
             self._pieces, self._size = [], 0
         if rest:
             self._pieces.append(rest)
             self._size += len(rest)
-        if self._size > self._largest or max(map(len, lines), default=0) > self._largest:
+        if can_be_too_large and (self._size > self._largest or max(map(len, lines), default=0) > self._largest):
             raise too_large(self._largest)
-        return self._without_bom(lines)
+        return lines if self._started else self._without_bom(lines)
 
     def end(self) -> bytes:
         """Return what stood behind the last end of a line."""
@@ -79,7 +80,13 @@ class SseReader:
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Return the events that `data` completes."""
-        return [event for line in self._lines.feed(data) if (event := self._line(line))]
+        events = []
+        for line in self._lines.feed(data):
+            if line:
+                self._line(line)
+            elif (event := self._event(terminated=True)) is not None:
+                events.append(event)
+        return events
 
     def end(self) -> list[StreamEvent]:
         """Return the event that the stream's end left open, if it has data."""
@@ -88,9 +95,7 @@ class SseReader:
         event = self._event(terminated=False)
         return [event] if event else []
 
-    def _line(self, line: bytes) -> StreamEvent | None:
-        if not line:
-            return self._event(terminated=True)
+    def _line(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
         if name == b"data":
             value = value.removeprefix(b" ")
@@ -100,12 +105,14 @@ class SseReader:
                 raise too_large(self._largest)
         elif name == b"event":
             self._name = value.removeprefix(b" ").decode("utf-8", "replace")
-        return None
 
     def _event(self, *, terminated: bool) -> StreamEvent | None:
         data, name = self._data, self._name
-        self._data, self._name, self._size = [], "", 0
-        return StreamEvent(b"\n".join(data).decode("utf-8", "replace"), name, terminated) if data else None
+        self._name, self._size = "", 0
+        if not data:
+            return None
+        self._data = []
+        return StreamEvent(b"\n".join(data).decode("utf-8", "replace"), name, terminated)
 
 
 class NdjsonReader:

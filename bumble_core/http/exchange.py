@@ -17,7 +17,7 @@ class ReplyParser(Protocol):
     """Understands the bytes of one reply, without I/O.
 
     `finished` once the server said how the answer ended, `done` once nothing more is worth reading. What follows
-    `finished` never fails.
+    `finished` never fails. What was said before something failed is yielded before it is raised.
     """
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
@@ -10,6 +9,7 @@ import httpx
 import structlog
 
 from ..errors import MalformedReply, TimedOut
+from ..patience import Patience
 from ..ports import Clock
 from ..servers import Server
 from ..types.http import HttpSettings
@@ -33,6 +33,7 @@ class Reply:
         self._clock = clock
         self._deadline = deadline
         self._phase: Wait = "first_byte"
+        self._patience = Patience()
 
     async def read(self, within_s: float | None = None) -> bytes:
         """Return the next piece; nothing at the end, and when the connection broke.
@@ -43,7 +44,7 @@ class Reply:
         """
         limit, phase = self._limit(within_s)
         try:
-            async with asyncio.timeout(limit):
+            with self._patience.of(limit):
                 piece = await anext(self._pieces, b"")
         except TimeoutError as error:
             raise timed_out(self.server, phase, limit) from error
@@ -55,6 +56,10 @@ class Reply:
             return b""
         self._phase = "between_bytes"
         return piece
+
+    def close(self) -> None:
+        """Give back what waiting took; the body is not read any more."""
+        self._patience.close()
 
     async def read_all(self, largest: int) -> bytes:
         """Return the whole body.

@@ -12,6 +12,7 @@ import structlog
 from ..errors import AllModelsFailed, ContractError
 from ..metering import MeteredInference
 from ..ports import Clock, Documents, Emit, Job, JobLedger, ModelChoices, Sessions
+from ..secrecy import masked_text
 from ..types.base import new_id
 from ..types.documents import Document
 from ..types.events import JobFinished, JobStarted
@@ -85,7 +86,8 @@ class JobExecutor:
             record, cursor = await self._work(record, spec, state.cursor)
         except (Exception, SystemExit) as error:
             log.warning("job.failed", job=spec.id, run_id=record.id, error=type(error).__name__)
-            update = {"outcome": "failure", "error": f"{type(error).__name__}: {error}", "attempts": _attempts(error)}
+            problem = masked_text(f"{type(error).__name__}: {error}")
+            update = {"outcome": "failure", "error": problem, "attempts": _attempts(error)}
             return record.model_copy(update=update), self._failed(state)
         return record, JobState(cursor=cursor, last_scheduled=record.cause.scheduled_for or state.last_scheduled)
 
@@ -136,4 +138,4 @@ class JobExecutor:
 
 def _attempts(error: BaseException) -> tuple[Attempt, ...]:
     failed = error.attempts if isinstance(error, AllModelsFailed) else ()
-    return tuple(Attempt(model=ModelRef.parse(model), error=str(each)) for model, each in failed)
+    return tuple(Attempt(model=ModelRef.parse(model), error=masked_text(str(each))) for model, each in failed)

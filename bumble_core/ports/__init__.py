@@ -11,6 +11,7 @@ from .keeping import Documents, Sessions
 from .people import Emit, ModelChoices, Observer, Surface
 from .system import Clock, Files
 from .thinking import (
+    Addressed,
     Compactor,
     Downloads,
     Inference,
@@ -28,6 +29,7 @@ from .thinking import (
 from .working import Execute, Job, JobLedger, JobRunner
 
 __all__ = [
+    "Addressed",
     "Clock",
     "Compactor",
     "Documents",

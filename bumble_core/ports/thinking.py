@@ -46,6 +46,14 @@ class Downloads(Protocol):
 
 
 @runtime_checkable
+class Addressed(Protocol):
+    """A provider that tells where its server is, without secrets: what is learnt about a model holds there only."""
+
+    @property
+    def address(self) -> str: ...
+
+
+@runtime_checkable
 class Inference(Protocol):
     """A request to its completion, over the fallback order: deltas, then exactly one completion.
 

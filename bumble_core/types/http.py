@@ -31,6 +31,9 @@ class HttpSettings(PluginConfig):
     )
     between_bytes_timeout_s: float = Field(default=120, gt=0, description="Longest pause inside a reply, in seconds.")
     timeout_s: float = Field(default=600, gt=0, description="Longest time of one request with all its retries.")
+    fast_transport: bool = Field(
+        default=True, description="Use aiohttp for the connections where the extra `fast` is installed."
+    )
     retry_attempts: int = Field(default=3, ge=1, le=10, description="How often one request is sent at most.")
     retry_base_s: float = Field(default=1, ge=0, description="Pause before the second attempt; it doubles each time.")
     retry_max_s: float = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue, field_validator
@@ -96,7 +97,8 @@ class Request(Value):
     reply: providers whose servers size their context per request pass it on, so the kernel sets it to the configured
     one in every request. `tail` is the text that the last
     message ends with and that the next request will not repeat: a server's prompt cache holds up to it.
-    `reply_schema` is a JSON schema that the reply's text must fit, for servers that can force it.
+    `reply_schema` is a JSON schema that the reply's text must fit, for servers that can force it. With `tool_choice`
+    `none` the tools are only named to keep the prefix: no call may come.
     """
 
     owner: str
@@ -125,8 +127,9 @@ class Attempt(Value):
     error: str
 
 
-class Delta(Value):
-    """A piece of a streamed answer."""
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streamed answer: what was thought, then what was said. There are many, and none is stored."""
 
     text: str = ""
     thinking: str = ""

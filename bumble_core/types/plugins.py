@@ -18,12 +18,15 @@ class Choice(Value):
 
 
 class PluginReport(Value):
-    """One plugin as `bumble plugins` shows it: what it offers, or why it does not and what mends it."""
+    """One plugin as `bumble plugins` shows it: what it offers, or why it does not and what mends it.
+
+    `missing` means that an extra of its distribution is not installed: nobody needs every extra.
+    """
 
     name: str
     distribution: str
     version: str
-    state: Literal["loaded", "disabled", "failed"]
+    state: Literal["loaded", "disabled", "missing", "failed"]
     offers: tuple[str, ...] = ()
     reason: str = ""
     remedy: str = ""

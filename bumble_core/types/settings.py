@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
@@ -121,6 +121,13 @@ class Cognition(Value):
         default=2048, gt=0, description="Longest reply of the deliberate profile, in tokens."
     )
     temperature: Number = Field(default=0.7, ge=0, le=2, description="Sampling temperature of both profiles.")
+    tool_choice: Literal["auto", "required"] = Field(
+        default="auto",
+        description="`required`: each step but the last must call a tool; a model that cannot answers in words.",
+    )
+    model_windows: dict[str, Positive] = Field(
+        default={}, description="Windows of single models in tokens, by `provider:model`; unset: as servers tell."
+    )
     tool_continuation_rounds: Whole = Field(
         default=8, ge=0, description="Clamped to 0 to 16; a turn has max(6, min(25, 6 + rounds)) steps."
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import Field
 
 from bumble_core import Deferred, PluginConfig, hookimpl
-from bumble_core.ports import Provider, Report
+from bumble_core.ports import Downloads, Provider, Report
+from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
 
 _fetch = Deferred("bumble_local.download:fetch")
 
@@ -26,8 +29,48 @@ class LocalConfig(PluginConfig):
     )
 
 
+class _Loaded(Provider, Downloads, Protocol):
+    async def aclose(self) -> None: ...
+
+
+class Local:
+    """Models of this machine; what it takes to run them is loaded when one is asked for.
+
+    Raises:
+        ModuleNotFoundError: the engine is not installed.
+    """
+
+    name = "local"
+
+    def __init__(self, config: LocalConfig) -> None:
+        self._config = config
+        self._load = Deferred("bumble_local.provider:LocalProvider", needs=("xllamacpp",))
+        self._loaded: _Loaded | None = None
+
+    def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+        return self._provider().stream(request, model)
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return await self._provider().models()
+
+    async def pull(self, model: str, report: Report) -> None:
+        await self._provider().pull(model, report)
+
+    async def aclose(self) -> None:
+        if self._loaded is not None:
+            await self._loaded.aclose()
+
+    def _provider(self) -> _Loaded:
+        if self._loaded is None:
+            config = self._config
+            self._loaded = self._load(
+                threads=config.threads, context_tokens=config.context_tokens, models_folder=config.models_folder
+            )
+        return self._loaded
+
+
 class LocalPlugin:
-    """Offers the provider `local`; llama.cpp is imported when the first request comes."""
+    """Offers the provider `local`."""
 
     Config = LocalConfig
 
@@ -36,14 +79,7 @@ class LocalPlugin:
 
     @hookimpl
     def bumble_providers(self) -> tuple[Provider, ...]:
-        make = Deferred("bumble_local.provider:LocalProvider", needs=("xllamacpp",))
-        return (
-            make(
-                threads=self._config.threads,
-                context_tokens=self._config.context_tokens,
-                models_folder=self._config.models_folder,
-            ),
-        )
+        return (Local(self._config),)
 
 
 def pull(name: str, *, folder: Path | None = None, report: Report | None = None) -> Path:

@@ -94,7 +94,9 @@ class LocalProvider:
         packaged = [
             self._info(name, folder / model.file, is_default=True)
             if model.is_installed(folder)
-            else ModelInfo(ref=ModelRef(provider=self.name, model=name), note=f"not downloaded; {model.remedy}")
+            else ModelInfo(
+                ref=ModelRef(provider=self.name, model=name), is_ready=False, note=f"not downloaded; {model.remedy}"
+            )
             for name, model in PACKAGED.items()
         ]
         return (*packaged, *(self._info(path.name, path) for path in other_files(folder)))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from bumble_core import ConfigError, Deferred, hookimpl
-from bumble_core.ports import Clock, Files, Provider
+from bumble_core.ports import Addressed, Clock, Files, Provider
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
 
@@ -35,7 +35,7 @@ class OllamaConfig(HttpSettings):
     cloud: CloudSettings = Field(default_factory=CloudSettings, description="The provider `ollama-cloud`.")
 
 
-class _Server(Provider, Protocol):
+class _Server(Addressed, Provider, Protocol):
     async def aclose(self) -> None: ...
 
 
@@ -53,6 +53,10 @@ class OllamaProvider:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def address(self) -> str:
+        return self._endpoint().address
 
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         return self._endpoint().stream(request, model)

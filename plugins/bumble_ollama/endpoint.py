@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from bumble_core.chat import encode_json, estimate_tokens
+from bumble_core.chat import BodyEncoder, TokenEstimate
 from bumble_core.errors import InvalidRequest, MalformedReply
 from bumble_core.http import HttpClient, Learned, Reply, Server, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock, Files
@@ -20,7 +20,7 @@ from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 
 from .reply import OllamaReply
-from .requests import encode_request
+from .requests import encode_fields, encode_message
 
 log = structlog.get_logger(__name__)
 
@@ -43,6 +43,12 @@ class Endpoint:
         self._clock = clock
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
         self._learned = Learned(home, files)
+        self._estimate = TokenEstimate()
+        self._encoder = BodyEncoder(encode_message)
+
+    @property
+    def address(self) -> str:
+        return self._client.address.base
 
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         ref = ModelRef(provider=self.name, model=model)
@@ -65,18 +71,19 @@ class Endpoint:
     async def _ask(self, request: Request, ref: ModelRef, deadline: float) -> AsyncGenerator[Delta | Completion, None]:
         async with AsyncExitStack() as stack:
             reply = await self._accepted(stack, request, ref.model, deadline)
-            parser = OllamaReply(ref, reply.server, estimate_tokens(request))
+            parser = OllamaReply(ref, reply.server, self._estimate(request))
             items = await stack.enter_async_context(aclosing(read_reply(reply, parser)))
             async for item in items:
                 yield item
 
     async def _accepted(self, stack: AsyncExitStack, request: Request, model: str, deadline: float) -> Reply:
         """Send the request; what the model cannot do is left out, and asked for no more."""
-        whole, address = encode_request(request, model), self._client.address.base
+        whole = encode_fields(request, model)
         while True:
-            refused = await self._learned.of(address, model)
+            refused = await self._learned.of(self.address, model)
             body = {key: value for key, value in whole.items() if key not in refused}
-            sent = self._client.send("POST", "api/chat", encode_json(body), model=model, deadline=deadline)
+            content = self._encoder(body, request.messages)
+            sent = self._client.send("POST", "api/chat", content, model=model, deadline=deadline)
             try:
                 return await stack.enter_async_context(sent)
             except InvalidRequest as error:
@@ -85,7 +92,7 @@ class Endpoint:
                 )
                 if not found:
                     raise
-                await self._learned.add(address, model, found)
+                await self._learned.add(self.address, model, found)
                 log.warning("model.lacks", server=self.name, model=model, lacking=found)
 
     def _info(self, entry: Mapping[str, Any], default: str | None) -> ModelInfo:

@@ -24,7 +24,6 @@ class OllamaReply:
         self._objects = NdjsonObjects(server)
         self._answer = AnswerBuilder(model, server)
         self._estimate = estimate
-        self._spoilt = False
 
     @property
     def finished(self) -> bool:
@@ -35,10 +34,10 @@ class OllamaReply:
         return self.finished
 
     def feed(self, data: bytes) -> Iterator[Delta]:
-        yield from self._deltas(self._objects.feed(data))
+        return self._deltas(self._objects.feed(data))
 
     def end(self) -> Iterator[Delta]:
-        yield from self._deltas(self._objects.end())
+        return self._deltas(self._objects.end())
 
     def completion(self) -> Completion:
         completion = self._answer.completion(self._estimate)
@@ -48,34 +47,38 @@ class OllamaReply:
         return completion
 
     def _deltas(self, lines: Iterable[dict[str, Any]]) -> Iterator[Delta]:
+        """Yield what `lines` say as one delta; an error among them comes after it."""
         if self.done:
             return
+        problem: InferenceError | None = None
         try:
             for line in lines:
-                yield from self._line(line)
-        except InferenceError:
-            if not self.finished:
-                raise
+                self._line(line)
+        except InferenceError as error:
+            problem = None if self.finished else error
+        yield from self._answer.fresh()
+        if problem is not None:
+            raise problem
 
-    def _line(self, line: Mapping[str, Any]) -> Iterator[Delta]:
+    def _line(self, line: Mapping[str, Any]) -> None:
         if self.finished:
             return
         if line.get("error"):
             raise failure(self._server, None, line, model=self._answer.model.model)
         message = line.get("message")
-        if isinstance(message, Mapping):
+        if isinstance(message, dict):
             self._answer.began = True
-            yield from self._say(message)
+            self._say(message)
         if line.get("done") is True:
             self._count(line)
-            yield from self._answer.end("length" if line.get("done_reason") == "length" else "stop")
+            self._answer.end("length" if line.get("done_reason") == "length" else "stop")
 
-    def _say(self, message: Mapping[str, Any]) -> Iterator[Delta]:
+    def _say(self, message: Mapping[str, Any]) -> None:
         thinking, content, calls = message.get("thinking"), message.get("content"), message.get("tool_calls")
         if isinstance(thinking, str):
-            yield from self._answer.think(thinking)
+            self._answer.think(thinking)
         if isinstance(content, str):
-            yield from self._answer.say(content)
+            self._answer.say(content)
         for call in calls if isinstance(calls, list) else []:
             if isinstance(call, Mapping):  # each is whole, so an id of its own keeps it apart
                 self._answer.calls.feed({"id": new_id("call"), "function": call.get("function")})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic import JsonValue
 
 from bumble_core.chat import encode_tools, tool_name
@@ -11,15 +9,14 @@ from bumble_core.types.inference import Request
 from bumble_core.types.messages import Image, Message
 
 
-def encode_request(request: Request, model: str) -> dict[str, JsonValue]:
-    """Return the body.
+def encode_fields(request: Request, model: str) -> dict[str, JsonValue]:
+    """Return the body without its messages.
 
     The window is always sent: without it the server takes its own, and another size makes it load the model again.
     `truncate` off makes it refuse a prompt that is too long instead of dropping its start in silence.
     """
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": list(encode_messages(request.messages)),
         "stream": True,
         "think": _think(model, thinking=request.profile.thinking),
         "truncate": False,
@@ -31,6 +28,8 @@ def encode_request(request: Request, model: str) -> dict[str, JsonValue]:
     }
     if request.tools and request.tool_choice != "none":
         body["tools"] = list(encode_tools(request.tools))
+    if request.reply_schema is not None:
+        body["format"] = request.reply_schema
     return body
 
 
@@ -41,15 +40,9 @@ def _think(model: str, *, thinking: bool) -> JsonValue:
     return thinking
 
 
-def encode_messages(messages: Iterable[Message]) -> list[dict[str, JsonValue]]:
-    """Return one entry per message, and one per result of a tool message; arguments are objects here."""
-    encoded: list[dict[str, JsonValue]] = []
-    for message in messages:
-        if message.role == "tool":
-            encoded += _results(message)
-        else:
-            encoded.append(_entry(message))
-    return encoded
+def encode_message(message: Message) -> list[dict[str, JsonValue]]:
+    """Return the entries of one message: one per result of a tool message, else one; arguments are objects here."""
+    return _results(message) if message.role == "tool" else [_entry(message)]
 
 
 def _entry(message: Message) -> dict[str, JsonValue]:

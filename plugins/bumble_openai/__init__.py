@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 
 from bumble_core import ConfigError, Deferred, hookimpl
-from bumble_core.ports import Clock, Files, Provider
+from bumble_core.ports import Addressed, Clock, Files, Provider
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
 
@@ -55,7 +55,7 @@ class OpenAIConfig(EndpointSettings):
         return endpoints
 
 
-class _Endpoint(Provider, Protocol):
+class _Endpoint(Addressed, Provider, Protocol):
     async def aclose(self) -> None: ...
 
 
@@ -73,6 +73,10 @@ class OpenAIProvider:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def address(self) -> str:
+        return self._endpoint().address
 
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         return self._endpoint().stream(request, model)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from pydantic import JsonValue
 
-from bumble_core.chat import encode_request
+from bumble_core.chat import encode_fields
 from bumble_core.errors import InvalidRequest
 from bumble_core.types.inference import Request
 
@@ -57,9 +57,9 @@ class Dialect:
         self._host, self._knob = host, knob
         self._is_official = host == "api.openai.com"
 
-    def body(self, request: Request, model: str, learned: Collection[str]) -> _Body:
-        """Return the request as the endpoint is known to accept it."""
-        body = encode_request(request, model)
+    def fields(self, request: Request, model: str, learned: Collection[str]) -> _Body:
+        """Return the body as the endpoint is known to accept it, without its messages."""
+        body = encode_fields(request, model)
         if self._is_official:
             body = _newer_limit(body)
         for name, _, _, change in _CHANGES:

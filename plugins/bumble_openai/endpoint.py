@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from bumble_core.chat import encode_json, estimate_tokens
+from bumble_core.chat import BodyEncoder, TokenEstimate
 from bumble_core.errors import InvalidRequest, MalformedReply
 from bumble_core.http import HttpClient, Learned, Reply, Server, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock, Files
@@ -49,6 +49,12 @@ class Endpoint:
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
         self._dialect = Dialect(urlsplit(settings.base_url).hostname or "", thinking)
         self._learned = Learned(home, files)
+        self._estimate = TokenEstimate()
+        self.encoder = BodyEncoder()
+
+    @property
+    def address(self) -> str:
+        return self._client.address.base
 
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         ref = ModelRef(provider=self.name, model=model)
@@ -71,25 +77,25 @@ class Endpoint:
     async def _ask(self, request: Request, ref: ModelRef, deadline: float) -> AsyncGenerator[Delta | Completion, None]:
         async with AsyncExitStack() as stack:
             reply = await self._accepted(stack, request, ref.model, deadline)
-            parser = ChatReply(ref, reply.server, partial(estimate_tokens, request))
+            parser = ChatReply(ref, reply.server, partial(self._estimate, request))
             items = await stack.enter_async_context(aclosing(read_reply(reply, parser)))
             async for item in items:
                 yield item
 
     async def _accepted(self, stack: AsyncExitStack, request: Request, model: str, deadline: float) -> Reply:
         """Send the request; what the server does not accept in it is left out, and asked for no more."""
-        address = self._client.address.base
         while True:
-            learned = await self._learned.of(address, model)
-            body = self._dialect.body(request, model, learned)
-            sent = self._client.send("POST", "chat/completions", encode_json(body), model=model, deadline=deadline)
+            learned = await self._learned.of(self.address, model)
+            body = self._dialect.fields(request, model, learned)
+            content = self.encoder(body, request.messages)
+            sent = self._client.send("POST", "chat/completions", content, model=model, deadline=deadline)
             try:
                 return await stack.enter_async_context(sent)
             except InvalidRequest as error:
                 refused = self._dialect.refused(error, body, learned)
                 if refused is None:
                     raise
-                await self._learned.add(address, model, refused)
+                await self._learned.add(self.address, model, refused)
                 log.debug("dialect.learned", server=self.name, model=model, learned=refused)
 
     def _info(self, entry: Mapping[str, Any], default: str | None) -> ModelInfo:

@@ -28,21 +28,27 @@ class ChatReply:
         return self._objects.done or self._spoilt
 
     def feed(self, data: bytes) -> Iterator[Delta]:
-        yield from self._deltas(self._objects.feed(data))
+        return self._deltas(self._objects.feed(data))
 
     def end(self) -> Iterator[Delta]:
-        yield from self._deltas(self._objects.end())
+        return self._deltas(self._objects.end())
 
     def completion(self) -> Completion:
         return self._answer.completion()
 
     def _deltas(self, chunks: Iterable[dict[str, Any]]) -> Iterator[Delta]:
+        """Yield what `chunks` say as one delta; an error among them comes after it."""
         if self._spoilt:
             return
+        problem: InferenceError | None = None
         try:
             for chunk in chunks:
-                yield from self._answer.feed(chunk)
-        except InferenceError:
-            if not self.finished:
-                raise
-            self._spoilt = True  # the answer was complete; what came after it cannot unsay it
+                self._answer.take(chunk)
+        except InferenceError as error:
+            if self.finished:
+                self._spoilt = True  # the answer was complete; what came after it cannot unsay it
+            else:
+                problem = error
+        yield from self._answer.fresh()
+        if problem is not None:
+            raise problem

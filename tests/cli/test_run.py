@@ -133,8 +133,9 @@ def test_the_first_model_found_is_taken_and_named(owl: Installed) -> None:
     assert "· using owl:wise, the first model found: none is configured" in ended.err
 
 
-def test_without_any_model_three_lines_say_how_to_get_one(installed: Installed) -> None:
-    configure(installed, OWL_ALONE)
+@pytest.mark.parametrize("disabled", ["openai, ollama, local", "openai, ollama"], ids=["no-provider", "not-fetched"])
+def test_without_any_model_three_lines_say_how_to_get_one(installed: Installed, disabled: str) -> None:
+    configure(installed, f"plugins: {{disabled: [{disabled}]}}\n")
     ended = installed.bumble("run", "hi")
     key, ollama, local = ended.err.partition("Error:")[2].splitlines()[2:-1]
     assert ended.status == 1

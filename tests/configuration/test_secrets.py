@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble_core.configuration.secrets import masked
+from bumble_core.secrecy import masked
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,23 @@ from bumble_ollama import OllamaProvider
 from bumble_openai import OpenAIProvider
 
 from bumble_core.errors import InferenceError
+from bumble_core.http.transports import is_fast_installed
 from bumble_core.ports import Provider
 from bumble_core.types.inference import Completion, Delta, ModelRef, Profile, Request, ToolSpec
 from bumble_core.types.messages import Message, user
 
 NO_HOME = Path("no-such-home")  # what a provider learns is kept only where there is a home
 READ_NOTE = ToolSpec(name="read_note", description="Read.", parameters={"type": "object", "properties": {}})
+
+TRANSPORTS = [
+    pytest.param({"fast_transport": False}, id="httpx"),
+    pytest.param(
+        {"fast_transport": True},
+        id="aiohttp",
+        marks=pytest.mark.skipif(not is_fast_installed(), reason="the extra `fast` is not installed"),
+    ),
+]
+chosen_transport: dict[str, bool] = {}
 
 
 def request(*messages: Message, **fields: Any) -> Request:

@@ -50,7 +50,7 @@ def test_reasoning_in_a_field_of_its_own_is_thought(key: str) -> None:
     assembler = ChatAssembler(MODEL)
     deltas = assembler.feed(chunk(**{key: "hm", "content": "Hi"})) + assembler.feed(chunk("stop"))
     message = assembler.completion().message
-    assert [(d.text, d.thinking) for d in deltas] == [("", "hm"), ("Hi", "")]
+    assert [(d.text, d.thinking) for d in deltas] == [("Hi", "hm")]
     assert (message.text, message.thinking) == ("Hi", "hm")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bumble_ollama import OllamaConfig, OllamaPlugin, address_of
-from bumble_ollama.requests import encode_request
+from bumble_ollama.requests import encode_fields, encode_message
 
 from bumble_core import ConfigError
 from bumble_core.builtin.system import SystemFiles
@@ -37,12 +37,26 @@ from bumble_core.types.messages import (
     tool_message,
     user,
 )
-from tests.http.asking import NO_HOME, READ_NOTE, answer, closed_after, failing, request
+from tests.http.asking import (
+    NO_HOME,
+    READ_NOTE,
+    TRANSPORTS,
+    answer,
+    chosen_transport,
+    closed_after,
+    failing,
+    request,
+)
 from tests.http.clocks import StillClock
 from tests.http.streams import case
 
 HELLO = ollama_stream(assistant("Hello there."))
 CLOUD = "ollama-cloud"
+
+
+@pytest.fixture(autouse=True, params=TRANSPORTS)
+def _transport(request: pytest.FixtureRequest) -> None:
+    chosen_transport.update(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +66,7 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def offered(home: Path = NO_HOME, **config: Any) -> dict[str, Provider]:
-    plugin = OllamaPlugin(OllamaConfig.model_validate({"retry_jitter": 0, **config}))
+    plugin = OllamaPlugin(OllamaConfig.model_validate({"retry_jitter": 0, **chosen_transport, **config}))
     providers = plugin.bumble_providers(home=home, files=SystemFiles(), clock=StillClock())
     return {provider.name: provider for provider in providers}
 
@@ -91,11 +105,11 @@ async def test_h04_the_window_is_sent_with_every_request() -> None:
 
 def test_the_profile_and_the_tools_are_sent_as_the_server_takes_them() -> None:
     profile = Profile(name="deliberate", max_tokens=99, thinking=True, temperature=0.1)
-    body = encode_request(request(profile=profile, tools=(READ_NOTE,), context_window=4096), "m")
+    body = encode_fields(request(profile=profile, tools=(READ_NOTE,), context_window=4096), "m")
     assert body["options"] == {"num_ctx": 4096, "num_predict": 99, "temperature": 0.1}
     assert (body["think"], body["truncate"], body["stream"]) == (True, False, True)
     assert "tools" in body
-    assert "tools" not in encode_request(request(tools=(READ_NOTE,), tool_choice="none"), "m")
+    assert "tools" not in encode_fields(request(tools=(READ_NOTE,), tool_choice="none"), "m")
 
 
 def test_messages_are_sent_as_the_server_takes_them() -> None:
@@ -103,8 +117,8 @@ def test_messages_are_sent_as_the_server_takes_them() -> None:
     picture = Message(role="user", parts=(Text(text="see"), Image(media_type="image/png", data="QUJD")), source="user")
     result = tool_message(ToolResult(call_id="c", name="read_note", content="out"))
     sent = {"function": {"name": "read_note", "arguments": {"path": "a"}}}
-    body = encode_request(request(picture, assistant("", call), result, user("go on")), "m")
-    assert body["messages"] == [
+    messages = (picture, assistant("", call), result, user("go on"))
+    assert [entry for message in messages for entry in encode_message(message)] == [
         {"role": "user", "content": "see", "images": ["QUJD"]},
         {"role": "assistant", "content": "", "tool_calls": [sent]},
         {"role": "tool", "tool_name": "read_note", "content": "out"},
@@ -202,8 +216,9 @@ async def test_models_are_listed_the_first_by_default() -> None:
 
 
 async def test_nobody_there_says_how_to_start_it() -> None:
-    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9.*`ollama serve`"):
-        await offered(base_url="http://127.0.0.1:9")["ollama"].models()
+    async with closed_after(offered(base_url="http://127.0.0.1:9")["ollama"]) as provider:
+        with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9.*`ollama serve`"):
+            await provider.models()
 
 
 async def test_the_cloud_needs_a_key_and_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bumble_ollama import OllamaConfig, OllamaPlugin
-from bumble_ollama.requests import encode_request
+from bumble_ollama.requests import encode_fields
 from bumble_openai import OpenAIConfig, OpenAIPlugin
 from bumble_openai.dialects import Dialect
 from bumble_openai.thinking import Knob
@@ -30,7 +30,7 @@ SAID = assistant("Hello.")
 
 def sent(host: str, model: str, knob: Knob, asked: Request, learned: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
     """Return effort, switch and limit of the body for `asked`."""
-    body = Dialect(host, knob).body(asked, model, learned)
+    body = Dialect(host, knob).fields(asked, model, learned)
     limit = body.get("max_tokens", body.get("max_completion_tokens"))
     return body.get("reasoning_effort"), body.get("chat_template_kwargs"), limit
 
@@ -70,7 +70,7 @@ def test_reasoning_that_excludes_tools_is_done_without_only_where_there_are_tool
 @pytest.mark.parametrize(("model", "think"), [("qwen3:8b", [False, True]), ("gpt-oss:20b", ["low", "medium"])])
 def test_ollama_is_told_to_think_or_not(model: str, think: list[Any]) -> None:
     asked = [request(profile=profile) for profile in (REFLEX, DELIBERATE)]
-    assert [encode_request(each, model)["think"] for each in asked] == think
+    assert [encode_fields(each, model)["think"] for each in asked] == think
 
 
 def provider(kind: str, stub: StubServer, home: Path, **config: Any) -> Provider:

@@ -6,11 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
-from bumble_ollama.requests import encode_request as encode_ollama
+from bumble_ollama.requests import encode_fields, encode_message
 
 from bumble_core.chat import encode_request
 from bumble_core.testing.bodies import check_body, messages_of
 from bumble_core.testing.stub_server import StubReply, StubRequest, StubServer
+from bumble_core.types.inference import Request
 from bumble_core.types.messages import ToolCall, ToolResult, assistant, system, tool_message, user
 from tests.http.asking import READ_NOTE, request
 
@@ -33,6 +34,13 @@ def tool(**function: Any) -> dict[str, Any]:
 
 USER = {"role": "user", "content": "hi"}
 ASKS = {"role": "assistant", "content": None, "tool_calls": [call("a")]}
+
+
+def encode_ollama(asked: Request, model: str) -> dict[str, Any]:
+    messages = [entry for message in asked.messages for entry in encode_message(message)]
+    return {**encode_fields(asked, model), "messages": messages}
+
+
 BROKEN = {
     "no-result": (said(USER, ASKS, USER), r"the calls \['a'\] have no result"),
     "result-of-nothing": (said(USER, {"role": "tool", "tool_call_id": "a", "content": "x"}), "without a call"),

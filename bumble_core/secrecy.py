@@ -35,10 +35,11 @@ def masked(value: object, *names: str) -> object:
         return [masked(each, *names) for each in value]
     if any(sounds_secret(name) for name in names):
         return MASK
-    return _masked_text(value) if isinstance(value, str) else value
+    return masked_text(value) if isinstance(value, str) else value
 
 
-def _masked_text(text: str) -> str:
+def masked_text(text: str) -> str:
+    """Return `text` with what looks like a key, a password or a token covered."""
     for pattern, replacement in _INSIDE:
         text = pattern.sub(replacement, text)
     return text

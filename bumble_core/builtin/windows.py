@@ -1,0 +1,48 @@
+"""Know how much a model can hold, before it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..chat import TokenEstimate
+from ..ports import Provider
+from ..types.inference import ModelRef, Request
+from .endpoints import EndpointMemory, endpoint_key
+from .names import listed
+
+_FITS_ANYWHERE = 2048  # tokens; for so few no provider is asked what it lists
+
+
+class Windows:
+    """What the configuration says counts first, then what the provider lists, then what an overflow told.
+
+    A list is asked for once per provider and process; what it says of a model is kept for when it says nothing.
+    """
+
+    def __init__(self, configured: Mapping[str, int], memory: EndpointMemory) -> None:
+        self._configured, self._memory = configured, memory
+        self._estimate = TokenEstimate()
+        self._listed: dict[str, dict[str, int]] = {}
+
+    async def too_small(self, ref: ModelRef, provider: Provider, request: Request) -> tuple[int, int] | None:
+        """Return the window and what `request` needs, its reply included; None when it fits or nobody knows."""
+        needed = self._estimate(request) + request.profile.max_tokens
+        window = await self._of(ref, provider, may_list=needed > _FITS_ANYWHERE)
+        return (window, needed) if window is not None and window < needed else None
+
+    async def learn(self, ref: ModelRef, provider: Provider, window: int) -> None:
+        """Remember the window that an overflow error named."""
+        await self._memory.keep(endpoint_key(provider, ref), overflow_window=window)
+
+    async def _of(self, ref: ModelRef, provider: Provider, *, may_list: bool) -> int | None:
+        configured = self._configured.get(str(ref), self._configured.get(ref.model))
+        if configured is not None:
+            return configured
+        key = endpoint_key(provider, ref)
+        if may_list and provider.name not in self._listed:
+            infos = await listed(provider)
+            self._listed[provider.name] = {info.ref.model: info.context_window for info in infos if info.context_window}
+        if (window := self._listed.get(provider.name, {}).get(ref.model)) is not None:
+            await self._memory.keep(key, listed_window=window)
+        known = await self._memory.of(key)
+        return known.listed_window or known.overflow_window

@@ -1,0 +1,40 @@
+"""The benchmarks run and print every row; what they measure is not tested, for a busy machine would fail it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.installed import CHECKOUT, Installed
+
+ROWS = (
+    "python -c pass",
+    "import the base dependencies",
+    "import and assemble",
+    "bumble --help",
+    "bare httpx script",
+    "bumble run",
+)
+
+
+def process_cost(root: Path, *arguments: str) -> str:
+    script = str(CHECKOUT / "benchmarks" / "process_cost.py")
+    command = [sys.executable, script, "--quick", *arguments]
+    environment = Installed.at(root).environment
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_process_cost_prints_every_row_and_aim(tmp_path: Path) -> None:
+    lines = process_cost(tmp_path).splitlines()
+    assert [row for row in ROWS if not any(line.startswith(row) for line in lines)] == []
+    assert lines[len(ROWS) + 2].split() == ["aim", "measured", "at", "most"]
+
+
+def test_process_cost_prints_json_with_what_each_row_cost(tmp_path: Path) -> None:
+    found = json.loads(process_cost(tmp_path, "--json"))
+    assert tuple(found["rows"]) == ROWS
+    assert all(min(row.values()) > 0 for row in found["rows"].values())
