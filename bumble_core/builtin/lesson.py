@@ -74,8 +74,8 @@ class Lesson:
             return self._reply(completion)
         if completion.message.tool_calls:
             return self._called(completion)
-        if completion.finish != "stop" or not completion.message.text.strip():
-            return self._reply(self.first or completion)  # cut, withheld or empty: that tells nothing
+        if completion.finish in ("cut", "filtered") or not completion.message.text.strip():
+            return self._reply(self.first or completion)  # that tells nothing
         return self._worded(completion)
 
     def _called(self, completion: Completion) -> Completion:

@@ -77,7 +77,10 @@ class Endpoint:
                 yield item
 
     async def _accepted(self, stack: AsyncExitStack, request: Request, model: str, deadline: float) -> Reply:
-        """Send the request; what the model cannot do is left out, and asked for no more."""
+        """Send the request; what the model cannot do is left out, and asked for no more.
+
+        Tools that must be called are not left out: who asked knows another way.
+        """
         whole = encode_fields(request, model)
         while True:
             refused = await self._learned.of(self.address, model)
@@ -90,7 +93,7 @@ class Endpoint:
                 found = next(
                     (key for key, wording in _REFUSED.items() if key in body and wording.search(str(error))), ""
                 )
-                if not found:
+                if not found or (found == "tools" and request.tool_choice == "required"):
                     raise
                 await self._learned.add(self.address, model, found)
                 log.warning("model.lacks", server=self.name, model=model, lacking=found)

@@ -223,14 +223,24 @@ async def test_words_that_came_are_the_reply_when_the_second_request_fails(bench
 
 @pytest.mark.parametrize(
     "reply",
-    [assistant(""), length_cut("Once upon a"), Completion(message=assistant("Ha"), finish="cut", model=REF)],
-    ids=["empty", "length", "cut"],
+    [
+        assistant(""),
+        length_cut(""),
+        Completion(message=assistant("Ha"), finish="cut", model=REF),
+        Completion(message=assistant("Ha"), finish="filtered", model=REF),
+    ],
+    ids=["empty", "empty-at-its-length", "cut", "filtered"],
 )
 async def test_a_reply_without_an_end_is_no_evidence(bench: Bench, reply: Any) -> None:
     imitation = Imitation(native=reply)
     _, done = await bench.ask(imitation)
     assert (imitation.asked, await bench.level()) == (["native"], "")
     assert done.message == (reply.message if isinstance(reply, Completion) else reply)
+
+
+async def test_words_up_to_the_longest_reply_are_words(bench: Bench) -> None:
+    _, done = await bench.ask(Imitation(native=length_cut("Once upon a"), schema=assistant(WRITTEN)))
+    assert (done.finish, done.message.text, await bench.level()) == ("tool_calls", "Once upon a", "schema")
 
 
 async def test_half_a_list_of_calls_is_refused_and_shows_that_the_schema_is_kept_to(bench: Bench) -> None:
