@@ -9,26 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 from bumble_core import Runtime, Settings, assemble
 from bumble_core.testing import Reply, ScriptedProvider
+from tests.depth import load_hypothesis_profile
 from tests.installed import CHECKOUT, Installed
 from tests.shipped import construct_shipped
 
-hypothesis.settings.register_profile("ordinary", deadline=None)  # a busy machine is no failure
-hypothesis.settings.register_profile("deep", deadline=None, max_examples=3000)
-hypothesis.settings.load_profile("ordinary")
-
 
 def pytest_configure() -> None:
-    """Let processes that tests start find what the tests find."""
+    """Let processes that tests start find what the tests find, and look as far as this run should."""
+    load_hypothesis_profile()
     here = [str(CHECKOUT), str(CHECKOUT / "plugins"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
-
-
-hypothesis.settings.register_profile("deep", max_examples=2000, deadline=None)
 
 
 @pytest.hookimpl(tryfirst=True)
