@@ -13,7 +13,12 @@ from ..types.messages import Part, Text
 MISSES = 2  # replies in words, one after another, where a call was forced: what was learnt no longer holds
 _LONGEST_REASON = 200  # characters of a server's words
 _REFUSAL = {
-    "native": re.compile(r"tool|function", re.IGNORECASE),
+    # A tool's invalid schema and a broken history are mistakes: the server may well do calls.
+    "native": re.compile(
+        r"tool_choice|(?=.*(?:tool|function))(?=.*(?:support|requires|not (?:allowed|permitted|available|implemented)"
+        r"|unrecogni[sz]ed|unknown|unexpected|extra|disabled|not enabled))",
+        re.IGNORECASE | re.DOTALL,
+    ),
     "schema": re.compile(r"response_format|json[_ ]?schema|\bschema\b|grammar|\bformat\b|structured", re.IGNORECASE),
 }
 
@@ -74,8 +79,8 @@ class Lesson:
             return self._reply(completion)
         if completion.message.tool_calls:
             return self._called(completion)
-        if completion.finish != "stop" or not completion.message.text.strip():
-            return self._reply(self.first or completion)  # cut, withheld or empty: that tells nothing
+        if completion.finish in ("cut", "filtered") or not completion.message.text.strip():
+            return self._reply(self.first or completion)  # that tells nothing
         return self._worded(completion)
 
     def _called(self, completion: Completion) -> Completion:

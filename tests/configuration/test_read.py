@@ -28,6 +28,11 @@ from tests.machine import Machine
         ("cognition: {turn_deadline_s: .inf}", "expected a number greater than 0, got inf"),
         ("cognition: {reflex_max_tokens: 99999999999999999999}", "a number that large means nothing here"),
         ("cognition: 3", "1: cognition: expected a mapping, got 3"),
+        ("cognition: {tool_choice: always}", "cognition.tool_choice: expected `auto` or `required`, got 'always'"),
+        (
+            "cognition: {model_windows: {'a:b': 0}}",
+            "cognition.model_windows.a:b: expected a whole number greater than 0, got 0",
+        ),
         ("agent: {always_deliberate: yes}", "expected `true` or `false`, got 'yes'"),
         ("agent: {name: ../else}", "agent.name: a name is printable text without slashes"),
         ("agent: {name: 7}", "agent.name: expected text that is not empty, got 7"),
