@@ -21,7 +21,7 @@ from .session_view import read_base, read_rows, rows_after
 
 log = structlog.get_logger(__name__)
 
-_MOST_MESSAGES = 20_000  # of all views together, some 40 MB of short messages; the one used last stays in any case
+_MOST_MESSAGES = 20_000  # of all views together, some 40 MB of short messages
 
 
 @dataclass(slots=True)
@@ -42,9 +42,13 @@ class _Kept:
 
 
 class KeptViews:
-    """For the thread that the connection belongs to, and for one connection: `clear` when there is another."""
+    """For the thread that the connection belongs to, and for one connection: `clear` when there is another.
 
-    def __init__(self) -> None:
+    Beyond `most_messages` the views that were not used for longest are dropped; the one used last stays in any case.
+    """
+
+    def __init__(self, most_messages: int = _MOST_MESSAGES) -> None:
+        self._most_messages = most_messages
         self._kept: dict[str, _Kept] = {}
 
     def clear(self) -> None:
@@ -91,7 +95,7 @@ class KeptViews:
     def _keep(self, session_id: str, kept: _Kept) -> None:
         self._kept[session_id] = kept
         total = sum(len(each.known) for each in self._kept.values())
-        while total > _MOST_MESSAGES and len(self._kept) > 1:
+        while total > self._most_messages and len(self._kept) > 1:
             total -= len(self._kept.pop(next(iter(self._kept))).known)
 
 
