@@ -28,9 +28,6 @@ def pytest_configure() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
 
 
-hypothesis.settings.register_profile("deep", max_examples=2000, deadline=None)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
