@@ -34,10 +34,14 @@ class Account:
 
 
 class MeteredInference:
-    """Counts before it asks, so that a stage that loops meets its limit and not the provider's bill."""
+    """Counts before it asks, so that a stage that loops meets its limit and not the provider's bill.
 
-    def __init__(self, inner: Inference, emit: Emit) -> None:
-        self._inner, self._emit = inner, emit
+    Every request leaves with the configured window, whoever made it and whatever it holds: a server that sizes its
+    context per request would load the model again at each change.
+    """
+
+    def __init__(self, inner: Inference, emit: Emit, window: int) -> None:
+        self._inner, self._emit, self._window = inner, emit, window
         self._accounts: dict[str, Account] = {}
 
     def open(self, owner: str, max_auxiliary_calls: int | None, emit: Emit | None = None) -> Account:
@@ -55,6 +59,7 @@ class MeteredInference:
             BudgetSpent: the turn has used up its calls for other purposes than its steps.
             InferenceError: no model answered, the stream ended without a completion, or the occupant failed.
         """
+        request = request.model_copy(update={"context_window": self._window})
         account = self._accounts.get(request.owner)
         if account is not None:
             limit = account.max_auxiliary_calls

@@ -60,7 +60,6 @@ def build(
     context: str,
     tools: tuple[ToolSpec, ...],
     *,
-    context_window: int,
     tool_choice: Literal["auto", "required"] = "auto",
 ) -> Request:
     """Return the request for the next step; `turn` itself is left without prompt text.
@@ -80,7 +79,6 @@ def build(
         messages=(*head, *messages),
         tools=tools,
         tool_choice="none" if is_last or not tools else tool_choice,
-        context_window=context_window,
         tail=tail,
     )
 

@@ -87,10 +87,9 @@ class Wiring:
         ledger = self._slot("job_ledger", JobLedger, **kept)
         counter = self._slot("token_counter", TokenCounter, settings=settings)
         choices = FileModelChoices(home, files)
-        at_home = {"home": home, "clock": clock, "settings": settings}
-        providers = self._named("provider", Provider, lambda p: p.name, **at_home)
-        inference = self._slot("inference", Inference, providers=providers, files=files, **at_home)
-        meter = MeteredInference(inference, broadcast)
+        providers = self._named("provider", Provider, lambda p: p.name, **kept)
+        inference = self._slot("inference", Inference, providers=providers, **kept)
+        meter = MeteredInference(inference, broadcast, settings.cognition.max_context_tokens)
         tools = self._named(
             "tool",
             Tool,

@@ -12,7 +12,8 @@ KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred", "patience", "secrecy"},
     {"ports", "servers", "signatures", "misfits", "memo"},
-    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
+    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
+    | {"broadcast", "journal", "atomic"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt", "discovery"},
     {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},

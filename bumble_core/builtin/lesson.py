@@ -13,7 +13,12 @@ from ..types.messages import Part, Text
 MISSES = 2  # replies in words, one after another, where a call was forced: what was learnt no longer holds
 _LONGEST_REASON = 200  # characters of a server's words
 _REFUSAL = {
-    "native": re.compile(r"tool|function", re.IGNORECASE),
+    # A tool's invalid schema and a broken history are mistakes: the server may well do calls.
+    "native": re.compile(
+        r"tool_choice|(?=.*(?:tool|function))(?=.*(?:support|requires|not (?:allowed|permitted|available|implemented)"
+        r"|unrecogni[sz]ed|unknown|unexpected|extra|disabled|not enabled))",
+        re.IGNORECASE | re.DOTALL,
+    ),
     "schema": re.compile(r"response_format|json[_ ]?schema|\bschema\b|grammar|\bformat\b|structured", re.IGNORECASE),
 }
 

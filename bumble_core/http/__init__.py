@@ -12,6 +12,7 @@ from .client import HttpClient
 from .delays import retry_delay
 from .events import NdjsonReader, SseReader, StreamEvent
 from .exchange import ReplyParser, read_reply
+from .learned import Learned
 from .objects import NdjsonObjects, SseObjects, parse_object
 from .reply import Reply
 from .retries import pause_s, with_retries
@@ -19,6 +20,7 @@ from .retries import pause_s, with_retries
 __all__ = [
     "Address",
     "HttpClient",
+    "Learned",
     "NdjsonObjects",
     "NdjsonReader",
     "Reply",

@@ -78,7 +78,7 @@ class Bench:
     async def ask(self, server: Any, choice: str = "required", levels: Levels | None = None) -> tuple[str, Completion]:
         text, done = "", None
         asked = request(tools=(LOOK,), tool_choice=choice)
-        async with aclosing((levels or self.levels()).stream(asked, REF, server)) as items:
+        async with aclosing(await (levels or self.levels()).asking(asked, REF, server)) as items:
             async for item in items:
                 if isinstance(item, Completion):
                     done = item
@@ -205,14 +205,34 @@ async def test_what_was_learnt_is_kept_with_its_reason_and_date(bench: Bench) ->
 
 @pytest.mark.parametrize(
     "error",
-    [Unreachable("nobody"), InvalidRequest("messages[3].content must be a string"), Overloaded("no tool today")],
-    ids=["unreachable", "another-400", "overloaded"],
+    [
+        Unreachable("nobody"),
+        InvalidRequest("messages[3].content must be a string"),
+        InvalidRequest("Invalid schema for function 'look': 'objekt' is not a type"),
+        InvalidRequest("An assistant message with 'tool_calls' must be followed by tool messages"),
+        Overloaded("no tool is supported today"),
+    ],
+    ids=["unreachable", "another-400", "bad-tool", "bad-history", "overloaded"],
 )
 async def test_another_failure_is_no_evidence(bench: Bench, error: InferenceError) -> None:
     imitation = Imitation(native=error)
     with pytest.raises(type(error)):
         await bench.ask(imitation)
     assert (imitation.asked, await bench.level()) == (["native"], "")
+
+
+async def test_after_words_were_heard_a_refusal_is_not_asked_again(bench: Bench) -> None:
+    class Late(Imitation):
+        async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+            self.asked.append("late")
+            yield Delta(text="Well, ")
+            raise NO_TOOLS
+
+    await bench.ask(Imitation(native=calling()))
+    late = Late()
+    with pytest.raises(InvalidRequest):
+        await bench.ask(late)
+    assert late.asked == ["late"]
 
 
 async def test_words_that_came_are_the_reply_when_the_second_request_fails(bench: Bench) -> None:

@@ -92,7 +92,7 @@ async def asked(provider: Provider, home: Path) -> tuple[Completion, str]:
     memory = EndpointMemory(home, SystemFiles(), clock)
     ref, done = ModelRef(provider=provider.name, model="m"), None
     forced = request(tools=(READ_NOTE,), tool_choice="required")
-    async with aclosing(Levels(memory, clock).stream(forced, ref, provider)) as items:
+    async with aclosing(await Levels(memory, clock).asking(forced, ref, provider)) as items:
         async for item in items:
             done = item if isinstance(item, Completion) else done
     assert done is not None
