@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A command that returns a number chooses the status itself.
     """
-    atexit.register(gc.freeze)  # looking for cycles among what ends with the process costs a tenth of a second
+    _collect_seldom()
     _print_whatever_the_encoding()
     invocation = Invocation()
     try:
@@ -38,6 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _give_up_what_cannot_be_written()
         return status
     return outcome if isinstance(outcome, int) else exit_codes.FINE
+
+
+def _collect_seldom() -> None:
+    """Look for cycles neither while a command starts nor when the process ends; together that is a fifth of its time.
+
+    A start makes some 100,000 objects that stay. What a long chat makes after them is still collected.
+    """
+    gc.set_threshold(150_000, 20, 20)
+    atexit.register(gc.freeze)
 
 
 def _print_whatever_the_encoding() -> None:
