@@ -108,7 +108,7 @@ def with_safe_calls(completion: Completion, turn: TurnContext) -> Completion:
     calls = completion.message.tool_calls
     if not calls:
         return completion
-    taken = {call.id for message in turn.view for call in message.tool_calls}
+    taken = {call.id for message in turn.view if message.role == "assistant" for call in message.tool_calls}
     is_cut = completion.finish in ("length", "cut")
     parts: list[Part] = []
     for part in completion.message.parts:

@@ -81,24 +81,24 @@ class Message(Value):
 
     @property
     def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join([part.text for part in self.parts if part.kind == "text"])
 
     @property
     def thinking(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Thinking))
+        return "".join([part.text for part in self.parts if part.kind == "thinking"])
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if part.kind == "tool_call"])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+        return tuple([part for part in self.parts if part.kind == "tool_result"])
 
     @property
     def is_empty(self) -> bool:
         """True when a server would see neither words nor calls."""
-        return not self.text.strip() and all(isinstance(part, Text | Thinking) for part in self.parts)
+        return not self.text.strip() and all(part.kind in ("text", "thinking") for part in self.parts)
 
 
 def system(text: str) -> Message:
