@@ -7,7 +7,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from bumble_core.chat import ChatAssembler, encode_json, encode_request, estimate_tokens
+from bumble_core.chat import ChatAssembler, TokenEstimate, encode_json, encode_request
 from bumble_core.errors import InferenceError
 from bumble_core.http import HttpClient, Server, SseObjects, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock
@@ -24,6 +24,7 @@ class EchoProvider:
 
     def __init__(self, settings: HttpSettings, clock: Clock) -> None:
         self._settings, self._clock = settings, clock
+        self._estimate = TokenEstimate()
         self._client = HttpClient(Server(name=self.name), settings, clock)
 
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
@@ -41,7 +42,7 @@ class EchoProvider:
     async def _ask(self, request: Request, ref: ModelRef, deadline: float) -> AsyncGenerator[Delta | Completion, None]:
         body = encode_json(encode_request(request, ref.model))
         async with self._client.send("POST", "echo/chat", body, model=ref.model, deadline=deadline) as reply:
-            answer = ChatAssembler(ref, partial(estimate_tokens, request), reply.server)
+            answer = ChatAssembler(ref, partial(self._estimate, request), reply.server)
             async with aclosing(read_reply(reply, EchoReply(answer, SseObjects(reply.server)))) as items:
                 async for item in items:
                     yield item
