@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from operator import is_
 
 from .acting import Hands
 from .delivery import Mouth
@@ -77,4 +78,4 @@ def _loop(parts: Parts, input: TurnInput, mouth: Mouth, emit: Emit, handle: Turn
 
 def _same(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
     """Compare by identity: a view that nothing compacted holds the very messages it began with."""
-    return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return len(before) == len(after) and all(map(is_, before, after))
