@@ -388,6 +388,12 @@ async def test_a_probe_learns_anew(bench: Bench) -> None:
     assert (await bench.levels().probe(REF, Imitation(native=calling()))).level == "native"
 
 
+async def test_a_probe_asks_for_the_configured_window(bench: Bench) -> None:
+    imitation = Imitation(native=calling())
+    await bench.levels().probe(REF, imitation, 8_192)
+    assert [request.context_window for request in imitation.requests] == [8_192]
+
+
 async def test_a_probe_that_nothing_comes_of_says_so(bench: Bench) -> None:
     with pytest.raises(MalformedReply, match="level is not known"):
         await bench.levels().probe(REF, Imitation(native=assistant(""), schema=assistant("")))
