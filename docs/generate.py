@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commands_page import commands_page
 from hooks_page import hooks_page
+from levels_page import levels_page
 
 from bumble_core.configuration.keys import Key, Place, known_keys, place_of
 from bumble_core.configuration.trust import is_harmless
@@ -98,6 +99,7 @@ def _written(value: object) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/hooks.md": hooks_page,
+    "reference/levels.md": levels_page,
     "reference/settings.md": settings_page,
 }
 

@@ -14,8 +14,8 @@ FLOORS = [
     {"ports", "servers", "signatures", "misfits", "memo"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
     | {"broadcast", "journal", "atomic"},
-    {"chat", "http", "tools", "tool_calls", "slots", "prompt", "discovery"},
-    {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
+    {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},
+    {"http", "acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
     {"turn_run"},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..builtin.atomic import write_atomically
+from ..atomic import write_atomically
 from ..builtin.system import SystemFiles
 from ..errors import RunError
 from ..types.messages import Message

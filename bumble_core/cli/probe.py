@@ -53,4 +53,8 @@ async def _learnt(runtime: Runtime, wanted: ModelRef) -> tuple[ModelRef, str, Le
     ref = await names.resolve(wanted)
     provider, parts = names.provider(ref), runtime.parts
     levels = Levels(EndpointMemory(parts.home, parts.files, parts.clock), parts.clock)
-    return ref, endpoint_key(provider, ref), await levels.probe(ref, provider)
+    return (
+        ref,
+        endpoint_key(provider, ref),
+        await levels.probe(ref, provider, parts.settings.cognition.max_context_tokens),
+    )
