@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from .contract import kept
 from .delivery import Mouth, is_yes
 from .journal import Journal
 from .ports import Emit, Tool, ToolRunner
@@ -96,9 +97,9 @@ class Hands:
         try:
             async with aclosing(self.runner.run(calls, turn)) as results:
                 async for result in results:
-                    yield result
+                    yield kept(result, ToolResult, "the tool runner")
         except Exception as error:
-            log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=type(error).__name__)
+            log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=repr(error))
 
     async def _told(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
         if result.said:

@@ -6,6 +6,7 @@ import asyncio
 
 import structlog
 
+from .contract import kept
 from .patience import Patience
 from .ports import Emit, Surface
 from .types.events import Said
@@ -55,7 +56,7 @@ class Mouth:
         self._has_draft = False
         try:
             async with asyncio.timeout(_LONGEST_S):
-                delivery = await self._surface.deliver(text, turn)
+                delivery = kept(await self._surface.deliver(text, turn), Delivery, "`deliver`")
         except Exception as error:
             log.warning("surface.deliver_failed", surface=self._surface.name, error=repr(error))
             delivery = Delivery(delivered=False, problem=f"{type(error).__name__}: {error}")
@@ -67,7 +68,7 @@ class Mouth:
         arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
         question = Question(text=f"Run {call.name}({arguments})?", choices=(_YES, _NO))
         try:
-            return await self._surface.ask(question, turn)
+            return kept(await self._surface.ask(question, turn), Answer, "`ask`")
         except Exception as error:
             log.warning("surface.ask_failed", surface=self._surface.name, error=repr(error))
             return Answer(answered=False)

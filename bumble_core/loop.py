@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 import structlog
 
 from .acting import Hands, answer
+from .contract import kept
 from .delivery import Mouth
-from .errors import ContextOverflow, InferenceError
+from .errors import ContextOverflow, ContractError, InferenceError
 from .journal import Journal
 from .ports import Emit, Inference, Judge, Router, SignalSource, TokenCounter
 from .prompt import Prompt
@@ -124,7 +125,9 @@ class TurnLoop:
                 log.warning("signal.failed", source=type(source).__name__, error=repr(error))
         input = turn.input.model_copy(update={"signals": signals})
         try:
-            route = await self.stages.router.route(input)
+            route = kept(await self.stages.router.route(input), Route, "the router")
+            if not route.models:
+                raise ContractError("the router gave a route without a model")
         except Exception as error:
             log.warning("router.failed", router=type(self.stages.router).__name__, error=repr(error))
             route = default_route(input, self.settings, f"the router failed: {error}")
@@ -179,7 +182,7 @@ class TurnLoop:
             verdict = Verdict(done=True, decided_by="kernel", reason="the judge's push-backs are used up")
         else:
             try:
-                verdict = await self.stages.judge.judge(turn)
+                verdict = kept(await self.stages.judge.judge(turn), Verdict, "the judge")
             except Exception as error:
                 log.warning("judge.failed", judge=type(self.stages.judge).__name__, error=repr(error))
                 verdict = Verdict(done=True, decided_by="kernel", reason=f"the judge failed: {error}")
@@ -229,10 +232,7 @@ def default_route(input: TurnInput, settings: Settings, reason: str = "no router
     """Return the route that is taken when no router decides: deliberate."""
     cognition = settings.cognition
     profile = Profile(
-        name="deliberate",
-        max_tokens=cognition.deliberate_max_tokens,
-        thinking=True,
-        temperature=cognition.temperature,
+        name="deliberate", max_tokens=cognition.deliberate_max_tokens, thinking=True, temperature=cognition.temperature
     )
     return Route(profile=profile, models=input.models, decided_by="forced", reason=reason)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from .errors import BudgetSpent, InferenceError
+from .contract import kept
+from .errors import BudgetSpent, InferenceError, MalformedReply
 from .ports import Emit, Inference
 from .types.events import Inferred
 from .types.inference import Completion, Delta, Request, Usage
@@ -70,15 +71,28 @@ class MeteredInference:
             async with aclosing(self._inner.stream(request)) as stream:
                 async for item in stream:
                     if isinstance(item, Completion):
+                        check_author(item)
                         if account is not None:
                             account.usage += item.usage
                         (account.emit if account is not None else self._emit)(Inferred(request, item))
                         yield item
                         return
-                    yield item
+                    yield kept(item, Delta, "inference")
         except InferenceError:
             raise
         except Exception as error:
             log.warning("inference.failed", purpose=request.purpose, error=type(error).__name__)
             raise InferenceError(f"{type(error).__name__}: {error}") from error
         raise InferenceError(f"inference ended without a completion for `{request.purpose}`")
+
+
+def check_author(completion: Completion) -> None:
+    """Refuse what a model cannot have written: it is the assistant that answers, with words and calls.
+
+    Raises:
+        MalformedReply: the message is somebody else's, or holds results of tools.
+    """
+    message = completion.message
+    if message.role != "assistant" or message.tool_results:
+        holds = "with results of tools" if message.role == "assistant" else f"of the role `{message.role}`"
+        raise MalformedReply(f"`{completion.model}` replied with a message {holds}")

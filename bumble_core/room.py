@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from .compaction import broken_law, cut_to_fit
+from .contract import kept
 from .errors import ContextOverflow
 from .ports import Compactor, Emit, TokenCounter
 from .prompt import Prompt, build
@@ -82,7 +83,7 @@ class Room:
         if not self.settings.history_compression.enabled:
             return state
         try:
-            after = await self.compactor.compact(state)
+            after = kept(await self.compactor.compact(state), CompactionState, "the compactor")
         except Exception as error:
             log.warning("compaction.failed", compactor=type(self.compactor).__name__, error=repr(error))
             return state

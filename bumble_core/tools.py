@@ -9,7 +9,7 @@ import inspect
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -45,7 +45,7 @@ class FunctionTool:
 
         Raises:
             ToolError: the arguments do not fit; the text tells the model what to change.
-            ContractError: the function returned something that cannot be written as JSON.
+            ContractError: the function returned something that cannot be written as JSON, or a generator.
         """
         values = self._checked(call.arguments) | dict.fromkeys(self.turn_parameters, turn)
         if inspect.iscoroutinefunction(self.function):
@@ -72,7 +72,8 @@ class FunctionTool:
         if isinstance(answer, ToolResult):
             return answer.model_copy(update=owned)
         try:
-            return ToolResult(call_id=call.id, name=call.name, content=_as_text(answer), is_work=self.is_work)
+            content = _as_text(self.spec.name, answer)
+            return ToolResult(call_id=call.id, name=call.name, content=content, is_work=self.is_work)
         except (PydanticSerializationError, ValueError) as error:
             raise ContractError(f"tool `{self.spec.name}` returned what is not JSON: {error}") from error
 
@@ -145,9 +146,11 @@ def _explained(name: str, error: ValidationError, arguments: type[BaseModel]) ->
     return misfit(name, problems, known)
 
 
-def _as_text(answer: object) -> str:
+def _as_text(name: str, answer: object) -> str:
     if isinstance(answer, str):
         return answer
+    if isinstance(answer, Iterator):  # it may be endless, and what it does would be done here
+        raise ContractError(f"tool `{name}` returned a {type(answer).__name__}; return a list")
     return "done" if answer is None else json.dumps(to_jsonable_python(answer), ensure_ascii=False)
 
 

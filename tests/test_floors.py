@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred", "patience", "secrecy"},
-    {"ports", "servers", "signatures", "misfits", "memo"},
+    {"errors", "types", "deferred", "patience", "secrecy", "printable"},
+    {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
     | {"broadcast", "journal", "atomic"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},

@@ -58,19 +58,23 @@ class ParallelToolRunner:
         try:
             return task.result()
         except ToolError as error:
-            return _failed(call, "error", str(error))
+            return _failed(call, "error", _words(error))
         except asyncio.CancelledError:
             return _failed(call, "error", "the tool cancelled itself")
         except Exception as error:
             log.warning("tool.failed", tool=call.name, error=type(error).__name__)
-            return _failed(call, "error", masked_text(f"{type(error).__name__}: {error}"))
+            return _failed(call, "error", masked_text(f"{type(error).__name__}: {_words(error)}"))
 
 
 async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
     try:
         result: object = await tool.call(call, turn)
-    except SystemExit as error:  # in a task it would end the event loop
+    except (Exception, asyncio.CancelledError):
+        raise
+    except SystemExit as error:  # in a task it would end the event loop, and so would the others below
         raise RuntimeError(f"the tool tried to end the program with {error.code!r}") from error
+    except BaseException as error:
+        raise RuntimeError(f"the tool raised {type(error).__name__}: {error}") from error
     if not isinstance(result, ToolResult):
         raise ContractError(f"the tool gave {type(result).__name__}, expected a ToolResult")
     return result
@@ -84,6 +88,14 @@ async def _stopped(task: asyncio.Task[ToolResult], call: ToolCall) -> None:
     _, deaf = await asyncio.wait([task], timeout=_GRACE_S)
     if deaf:
         log.warning("tool.does_not_stop", tool=call.name)
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says, whatever its class makes of that."""
+    try:
+        return str(error)
+    except Exception:
+        return "it cannot say what is wrong"
 
 
 def _failed(call: ToolCall, status: ResultStatus, text: str) -> ToolResult:
