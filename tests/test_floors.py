@@ -11,9 +11,9 @@ ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred", "patience", "secrecy"},
-    {"ports", "servers", "signatures", "misfits", "memo"},
+    {"ports", "servers", "signatures", "misfits", "memo", "command_lines", "consent", "outputs"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
-    | {"broadcast", "journal", "atomic"},
+    | {"broadcast", "journal", "atomic", "approvals"},
     {"chat", "http", "tools", "tool_calls", "slots", "prompt", "discovery"},
     {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},
