@@ -11,9 +11,10 @@ ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred", "patience", "secrecy", "printable"},
-    {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder"},
+    {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
+    | {"consent", "outputs"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
-    | {"broadcast", "journal", "atomic"},
+    | {"broadcast", "journal", "atomic", "approvals"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},
     {"http", "acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"loop", "jobs", "builtin"},

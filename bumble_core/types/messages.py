@@ -53,7 +53,8 @@ class ToolResult(Value):
 
     `ends_turn` asks the kernel to consult the judge; it is a request, not a command. `said` is text to put in
     front of the user: the kernel delivers it and replaces `content` by what became of it. `is_work` separates
-    deeds from conversation; the kernel sets it from the tool.
+    deeds from conversation; the kernel sets it from the tool. The model sees `content`. `whole` is all of it where
+    that is cut; `diff` is what the call changed, for whoever reviews it. Both are bounded, and kept in the log.
     """
 
     kind: Literal["tool_result"] = "tool_result"
@@ -64,6 +65,8 @@ class ToolResult(Value):
     is_work: bool = True
     ends_turn: bool = False
     said: str = ""
+    whole: str = ""
+    diff: str = ""
     elapsed_s: float = 0.0
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 
+from .approvals import PatternText, RuleText
 from .base import Value
 from .inference import ModelRef
 
@@ -57,6 +58,7 @@ def _folder_name(value: str) -> str:
 Whole = Annotated[int, Strict(), AfterValidator(_moderate)]
 Positive = Annotated[int, Strict(), Field(gt=0), AfterValidator(_moderate)]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 Switch = Annotated[bool, Strict()]
 Duration = Annotated[
     timedelta,
@@ -154,14 +156,26 @@ class Stages(Value):
 
 
 class Tools(Value):
-    """Which tools run, and how long. Patterns are shell patterns over tool names; `deny` wins, then `ask`."""
+    """Which calls run, which only after a question, and how long they may take.
 
-    allow: tuple[str, ...] = Field(default=("*",), description="Tools that run without asking.")
-    ask: tuple[str, ...] = Field(default=(), description="Tools that run only after the person agreed.")
-    deny: tuple[str, ...] = Field(default=(), description="Tools that never run.")
+    An entry is a tool's name, `NAME(PATTERN)` for its first argument or `NAME(ARGUMENT=PATTERN)`; `*` and `?` stand
+    for any text. `rules` come first, in their order; then `deny`, `ask`, `allow`. The first that fits decides.
+    """
+
+    rules: tuple[RuleText, ...] = Field(
+        default=(), description="Read first, in this order: `allow: CALLS`, `ask: CALLS` or `deny: CALLS`."
+    )
+    allow: tuple[PatternText, ...] = Field(
+        default=("*",), description="Calls that run; what no entry names is denied. `*` leaves it to each tool."
+    )
+    ask: tuple[PatternText, ...] = Field(default=(), description="Calls that run only after the person agreed.")
+    deny: tuple[PatternText, ...] = Field(default=(), description="Calls that never run.")
     timeout_s: Number = Field(default=60, gt=0, description="Longest time of one call, in seconds.")
+    timeouts: dict[str, Seconds] = Field(
+        default={}, description="Longest time of one call of single tools, in seconds, by the tool's name."
+    )
     max_output_chars: Whole = Field(
-        default=16_000, ge=200, description="Longest tool output that the model sees; the rest is cut with a marker."
+        default=16_000, ge=200, description="Longest tool output that the model sees; `read_output` reads on."
     )
 
 
