@@ -6,6 +6,7 @@ python docs/generate.py --check    say which ones differ, and exit with 1 if any
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -67,7 +68,7 @@ def settings_page() -> str:
 
 def _section(key: Key, rows: list[str]) -> Iterator[str]:
     place = place_of(key)
-    words = (place.section.__doc__ or "" if place and place.section else "").split("\n\n")[0]
+    words = inspect.cleandoc(place.section.__doc__ or "") if place and place.section else ""
     yield f"## `{'.'.join(key)}`\n" if key else "## At the top\n"
     if key and words:
         yield f"{words}\n"

@@ -100,6 +100,8 @@ def _called(call: ToolCall, result: ToolResult | None, unseen: list[str]) -> Ite
     yield Entry(kind="call", title=f"{call.name}: {status}", text=arguments_line(call))
     if result is not None and result.content:
         yield Entry(kind="result", title=call.name, text=result.content)
+    if result is not None and result.diff:
+        yield Entry(kind="result", title=call.name, text=result.diff.rstrip("\n"))
 
 
 def _take(text: str, unseen: list[str]) -> bool:

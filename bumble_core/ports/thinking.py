@@ -84,7 +84,8 @@ class Tool(Protocol):
     """Something that the model may have done.
 
     The kernel validates `call.arguments` against `spec.parameters` first and limits time and output. `is_work`
-    separates deeds from conversation; only deeds count as evidence. A `ToolError` is an answer for the model.
+    separates deeds from conversation; only deeds count as evidence. A `ToolError` is an answer for the model. A tool
+    may be `Cautious` and `Timed` as well.
     """
 
     @property

@@ -205,7 +205,7 @@ def _sections_beside_disabled(schema: JsonDict) -> None:
 class Plugins(Value):
     """Sections of plugins by name, and the names of those that are never imported.
 
-    In a file each section stands beside `disabled`: `plugins: {disabled: [shell], files: {workspace: .}}`.
+    In a file each section stands beside `disabled`: `plugins: {disabled: [shell], files: {root: .}}`.
     """
 
     model_config = ConfigDict(json_schema_extra=_sections_beside_disabled)
