@@ -54,7 +54,7 @@ class ParallelToolRunner:
         finally:
             await _stopped(task, call)
         if not finished:
-            return _failed(call, "timeout", f"no answer within {self._timeout_s:g} s")
+            return _failed(call, "timeout", f"timed out: no answer within {self._timeout_s:g} s")
         try:
             return task.result()
         except ToolError as error:

@@ -152,4 +152,5 @@ def _costs(turn: Turn) -> str:
     calls = ", ".join(f"{purpose} {count}" for purpose, count in turn.calls.items()) or "none"
     estimated = ", estimated" if turn.usage.estimated else ""
     tokens = f"{turn.usage.input_tokens} tokens in, {turn.usage.output_tokens} out{estimated}"
-    return f"  ({tokens}; requests: {calls})"
+    cost = "" if turn.cost is None else f"; cost {turn.cost:.4g}"
+    return f"  ({tokens}; requests: {calls}{cost})"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 
 from .base import Value
+from .budget import Price
 from .inference import ModelRef
 
 _TOO_LARGE = 2**53  # from here on whole numbers and their shares are no longer exact
@@ -132,10 +133,23 @@ class Cognition(Value):
         default=8, ge=0, description="Clamped to 0 to 16; a turn has max(6, min(25, 6 + rounds)) steps."
     )
     turn_deadline_s: Number = Field(default=600, gt=0, description="Longest time a turn may take, in seconds.")
+    turn_max_tokens: Positive | None = Field(
+        default=None, description="Tokens that all requests of one turn may take together; unset: no limit."
+    )
+    turn_max_cost: Number | None = Field(
+        default=None, gt=0, description="What all requests of one turn may cost, by `prices`; unset: no limit."
+    )
+    prices: dict[str, Price] = Field(default={}, description="What models cost, by `provider:model`.")
     max_auxiliary_calls: Whole = Field(
         default=12, ge=0, description="Router, judge, compaction and probe calls of one turn at most."
     )
     history_compression: HistoryCompression = HistoryCompression()
+
+    @model_validator(mode="after")
+    def _costs_are_known(self) -> Self:
+        if self.turn_max_cost is not None and not self.prices:
+            raise ValueError("`turn_max_cost` needs `prices`: what no price is known of costs nothing")
+        return self
 
 
 class Stages(Value):
