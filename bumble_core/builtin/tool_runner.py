@@ -19,7 +19,10 @@ _GRACE_S = 0.5  # for a cancelled call to clean up; a person who cancels the tur
 
 
 class ParallelToolRunner:
-    """One task per call, each with a deadline; one that raises, hangs or floods does not touch its siblings."""
+    """One task per call, each with a deadline; one that raises, hangs or floods does not touch its siblings.
+
+    What is meant to end the program (`SystemExit`, `KeyboardInterrupt`) is no answer and ends it.
+    """
 
     def __init__(self, tools: Mapping[str, Tool], clock: Clock, timeout_s: float) -> None:
         self._tools, self._clock, self._timeout_s = tools, clock, timeout_s
@@ -67,10 +70,7 @@ class ParallelToolRunner:
 
 
 async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
-    try:
-        result: object = await tool.call(call, turn)
-    except SystemExit as error:  # in a task it would end the event loop
-        raise RuntimeError(f"the tool tried to end the program with {error.code!r}") from error
+    result: object = await tool.call(call, turn)
     if not isinstance(result, ToolResult):
         raise ContractError(f"the tool gave {type(result).__name__}, expected a ToolResult")
     return result
@@ -79,6 +79,8 @@ async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
 async def _stopped(task: asyncio.Task[ToolResult], call: ToolCall) -> None:
     """Cancel a call that still runs; one that does not listen is left behind, so that nobody waits for it."""
     if task.done():
+        if not task.cancelled():
+            task.exception()  # has been seen: where it ends the program, nobody asks for it any more
         return
     task.cancel()
     _, deaf = await asyncio.wait([task], timeout=_GRACE_S)
