@@ -6,17 +6,18 @@ import asyncio
 
 import structlog
 
+from .consent import question_about
+from .contract import kept
 from .patience import Patience
 from .ports import Emit, Surface
 from .types.events import Said
 from .types.inference import Delta
 from .types.messages import ToolCall
-from .types.surfaces import Answer, Delivery, Question
+from .types.surfaces import Answer, Delivery
 from .types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
 
-_YES, _NO = "yes", "no"
 _LONGEST_S = 30.0  # for a surface to take one text; a person who is asked has the whole turn
 
 
@@ -60,7 +61,7 @@ class Mouth:
         self._has_draft = False
         try:
             async with asyncio.timeout(_LONGEST_S):
-                delivery = await self._surface.deliver(text, turn)
+                delivery = kept(await self._surface.deliver(text, turn), Delivery, "`deliver`")
         except Exception as error:
             log.warning("surface.deliver_failed", surface=self._surface.name, error=repr(error))
             delivery = Delivery(delivered=False, problem=f"{type(error).__name__}: {error}")
@@ -69,14 +70,8 @@ class Mouth:
 
     async def approve(self, call: ToolCall, turn: TurnContext) -> Answer:
         """Ask whether a call may run; `answered` is False where nobody can be asked."""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-        question = Question(text=f"Run {call.name}({arguments})?", choices=(_YES, _NO))
         try:
-            return await self._surface.ask(question, turn)
+            return kept(await self._surface.ask(question_about(call), turn), Answer, "`ask`")
         except Exception as error:
             log.warning("surface.ask_failed", surface=self._surface.name, error=repr(error))
             return Answer(answered=False)
-
-
-def is_yes(answer: Answer) -> bool:
-    return answer.answered and answer.text.strip().lower() == _YES

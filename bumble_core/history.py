@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from operator import eq, is_
 
 from .types.messages import Message, Part, Text, ToolCall, ToolResult
 
@@ -28,7 +29,7 @@ def repair(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[st
     history = GrowingHistory()
     history.add(messages)
     repaired, problems = history.repaired()
-    if len(repaired) == len(messages) and all(a is b for a, b in zip(repaired, messages, strict=True)):
+    if len(repaired) == len(messages) and all(map(is_, repaired, messages)):
         return messages, ()
     return repaired, problems
 
@@ -40,7 +41,7 @@ def merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     joined message has the id of the first.
     """
     roles = [message.role for message in messages]
-    if all(one != other or one == "tool" for one, other in pairwise(roles)):
+    if not any(map(eq, roles, roles[1:])) or all(one != other or one == "tool" for one, other in pairwise(roles)):
         return messages
     out: list[Message] = []
     for role, neighbours in groupby(messages, key=lambda message: message.role):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +12,8 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock, Timeout
 
-from .builtin.atomic import sweep, write_atomically
+from .atomic import sweep, write_atomically
+from .entity_folder import entity_folder
 from .errors import HomeError
 from .ports import Files
 
@@ -26,15 +25,8 @@ MIGRATIONS: Mapping[int, Migration] = {}  # from the schema of the key to the ne
 
 
 def default_home(entity_name: str) -> Path:
-    """Return the entity's folder in the user's data directory.
-
-    Names that differ have folders that differ: one that needs other characters gets a few digits of its hash.
-    """
-    safe = re.sub(r"[^\w.-]+", "-", entity_name).strip("-.")[:60]
-    if not safe or safe != entity_name:
-        digest = hashlib.sha256(entity_name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        safe = f"{safe}-{digest}" if safe else digest
-    return platformdirs.user_data_path("bumble", appauthor=False) / safe
+    """Return the entity's folder in the user's data directory."""
+    return platformdirs.user_data_path("bumble", appauthor=False) / entity_folder(entity_name)
 
 
 def open_home(path: Path, files: Files, migrations: Mapping[int, Migration] = MIGRATIONS) -> None:
@@ -81,7 +73,7 @@ def _schema(path: Path, files: Files) -> int | None:
         data = handle.read()
     try:
         schema = json.loads(data)["schema"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise HomeError(f'`{file}` cannot be read; it should be {{"schema": 1}}') from error
     if type(schema) is not int or schema < 1:
         raise HomeError(f"`{file}`: schema {schema!r} is not a whole number from 1 on")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import structlog
 
 from .acting import Hands, answer
+from .contract import kept
 from .delivery import Mouth
 from .errors import BudgetSpent, InferenceError
 from .journal import Journal
@@ -119,7 +120,7 @@ class TurnLoop:
             if is_done and turn.closing_text:
                 turn, _ = await self.mouth.deliver(turn.closing_text, turn)
             await self.mouth.withdraw(turn)
-        yield turn.ended("capped", _limit_reached(turn))
+        yield turn.ended("capped", self._limit_reached(turn))
 
     async def _steer(self, turn: TurnContext) -> TurnContext:
         """Add the words that have come; what was written of a reply before them is delivered as it is."""
@@ -160,7 +161,7 @@ class TurnLoop:
             verdict = Verdict(done=True, decided_by="kernel", reason="the judge's push-backs are used up")
         else:
             try:
-                verdict = await self.stages.judge.judge(turn)
+                verdict = kept(await self.stages.judge.judge(turn), Verdict, "the judge")
             except Exception as error:
                 log.warning("judge.failed", judge=type(self.stages.judge).__name__, error=repr(error))
                 verdict = Verdict(done=not only_said, decided_by="kernel", reason=f"the judge failed: {error}")
@@ -168,6 +169,13 @@ class TurnLoop:
         verdict = verdict.model_copy(update={"on": on})
         self.emit(Judged(turn.input.id, verdict))
         return turn.judged(verdict)
+
+    def _limit_reached(self, turn: TurnContext) -> str:
+        if turn.is_unfinished and turn.steps_left:
+            return f"the reply was cut by its length {turn.cuts} times in a row"
+        if turn.limits.max_steps < limits_of(self.settings).max_steps:
+            return self.mind.account.problem
+        return f"stopped after {turn.step} steps and {turn.pushbacks} push-backs"
 
     async def _close(self, turn: TurnContext) -> TurnContext:
         """Deliver the closing text; where there are no words for the user at all, the kernel finds some."""
@@ -215,12 +223,6 @@ def _may_be_over(turn: TurnContext) -> bool:
     if turn.has_called:
         return turn.end_requested or turn.said_in_a_row > 0
     return not turn.is_unfinished or turn.cuts >= _MOST_CUTS
-
-
-def _limit_reached(turn: TurnContext) -> str:
-    if turn.is_unfinished:
-        return f"the reply was cut at its longest {turn.cuts} times in a row"
-    return f"stopped after {turn.step} steps and {turn.pushbacks} push-backs"
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -8,7 +8,8 @@ from contextlib import aclosing
 import structlog
 
 from .account import TURN, Account
-from .errors import BudgetSpent, InferenceError
+from .contract import kept
+from .errors import BudgetSpent, InferenceError, MalformedReply
 from .ports import Emit, Inference, TokenCounter
 from .types.budget import Budget
 from .types.events import Inferred
@@ -55,11 +56,12 @@ class MeteredInference:
             async with aclosing(self._inner.stream(request)) as stream:
                 async for item in stream:
                     if isinstance(item, Completion):
+                        check_author(item)
                         account.took(request, item)
                         emit(Inferred(request, item))
                         yield item
                         return
-                    yield item
+                    yield kept(item, Delta, "inference")
         except InferenceError:
             raise
         except Exception as error:
@@ -80,3 +82,15 @@ class MeteredInference:
         tokens = self._counter.count(request.messages, request.tools, request.models[0])
         if account.longest_reply(tokens, request.models) < request.profile.max_tokens:
             raise BudgetSpent(f"`{request.purpose}`: {account.problem}")
+
+
+def check_author(completion: Completion) -> None:
+    """Refuse what a model cannot have written: it is the assistant that answers, with words and calls.
+
+    Raises:
+        MalformedReply: the message is somebody else's, or holds results of tools.
+    """
+    message = completion.message
+    if message.role != "assistant" or message.tool_results:
+        holds = "with results of tools" if message.role == "assistant" else f"of the role `{message.role}`"
+        raise MalformedReply(f"`{completion.model}` replied with a message {holds}")

@@ -30,10 +30,14 @@ class Prompt:
         self._system = [section for section in sections if section.placement == "system"]
         self._turn = [section for section in sections if section.placement == "turn"]
         self._rendered: dict[int, tuple[str, str]] = {}
+        self._head: tuple[Message, ...] = ()
 
-    async def system_text(self, turn: TurnContext) -> str:
-        """Return the system prompt, byte-stable while no key changes."""
-        return _joined([await self._stable(place, section, turn) for place, section in enumerate(self._system)])
+    async def head(self, turn: TurnContext) -> tuple[Message, ...]:
+        """Return the system message, or nothing; the very same one while no key changes."""
+        text = _joined([await self._stable(place, section, turn) for place, section in enumerate(self._system)])
+        if text != "".join(message.text for message in self._head):
+            self._head = (system(text),) if text else ()
+        return self._head
 
     async def context_text(self, turn: TurnContext) -> str:
         """Return the turn context with its header, or nothing when no section has anything to say."""
@@ -57,7 +61,7 @@ class Prompt:
 
 def build(
     turn: TurnContext,
-    system_text: str,
+    head: tuple[Message, ...],
     context: str,
     tools: tuple[ToolSpec, ...],
     *,
@@ -72,7 +76,6 @@ def build(
     tail = _joined([context, note(turn, tools)])
     wanted: ToolChoice = "auto" if turn.is_unfinished else tool_choice
     history = merged(turn.view)
-    head = (system(system_text),) if system_text else ()
     messages, tail = with_tail(history, tail)
     return Request(
         owner=turn.input.id,

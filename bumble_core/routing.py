@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import structlog
 
+from .contract import kept
+from .errors import ContractError
 from .ports import Router, SignalSource
 from .types.inference import Profile
 from .types.settings import Settings
@@ -19,7 +21,9 @@ async def routed(turn: TurnContext, router: Router, signals: Sequence[SignalSour
     """Return the turn with what was sensed and the router's choice; what fails is left out."""
     input = turn.input.model_copy(update={"signals": await _sensed(turn.input, signals)})
     try:
-        route = await router.route(input)
+        route = kept(await router.route(input), Route, "the router")
+        if not route.models:
+            raise ContractError("the router gave a route without a model")
     except Exception as error:
         log.warning("router.failed", router=type(router).__name__, error=repr(error))
         route = default_route(input, settings, f"the router failed: {error}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from operator import is_
 
 from .account import Account
 from .acting import Hands
@@ -94,4 +95,4 @@ def _loop(parts: Parts, input: TurnInput, mouth: Mouth, account: Account, emit: 
 
 def _same(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
     """Compare by identity: a view that nothing compacted holds the very messages it began with."""
-    return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return len(before) == len(after) and all(map(is_, before, after))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commands_page import commands_page
 from hooks_page import hooks_page
+from levels_page import levels_page
 
 from bumble_core.configuration.keys import Key, Place, known_keys, place_of
 from bumble_core.configuration.trust import is_harmless
@@ -85,6 +86,7 @@ def _row(key: Key, place: Place, defaults: Mapping[Key, object]) -> str:
 _WORDS: Mapping[Key, str] = {
     ("cognition", "model_windows", "NAME"): type(Settings().cognition).model_fields["model_windows"].description or "",
     ("plugins", "NAME"): "The own section of the plugin of that name; its documentation has the keys.",
+    ("tools", "timeouts", "NAME"): type(Settings().tools).model_fields["timeouts"].description or "",
     ("prefer", "NAME"): Settings.model_fields["prefer"].description or "",
 }
 
@@ -98,6 +100,7 @@ def _written(value: object) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/hooks.md": hooks_page,
+    "reference/levels.md": levels_page,
     "reference/settings.md": settings_page,
 }
 

@@ -6,10 +6,8 @@ import itertools
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from bumble_openai.reply import ChatReply
-
 from bumble_core import hookimpl
-from bumble_core.http import Server
+from bumble_core.http import ChatReply, Server
 from bumble_core.testing import check_prefix, check_request
 from bumble_core.testing.stub_replies import sse_event
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request

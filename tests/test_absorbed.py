@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from bumble_core import assistant
 from bumble_core.types.inference import ToolSpec
@@ -30,9 +30,20 @@ class CancelsItself(GivesText):
         raise asyncio.CancelledError
 
 
-class Leaves(GivesText):
+class Raises(GivesText):
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
     async def call(self, call: ToolCall, turn: Any) -> ToolResult:
-        sys.exit(3)
+        raise self._error
+
+
+class Mute(Exception):
+    """An error that fails when it is printed."""
+
+    @override
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
 
 
 @pytest.mark.parametrize(
@@ -40,9 +51,10 @@ class Leaves(GivesText):
     [
         (GivesText(), "expected a ToolResult"),
         (CancelsItself(), "cancelled itself"),
-        (Leaves(), "tried to end the program with 3"),
+        (Raises(GeneratorExit()), "the tool raised GeneratorExit"),
+        (Raises(Mute()), "Mute: it cannot say what is wrong"),
     ],
-    ids=["gives-text", "cancels-itself", "exits"],
+    ids=["gives-text", "cancels-itself", "exits-as-a-generator", "fails-to-say"],
 )
 async def test_tool_that_breaks_its_port_is_an_error_for_the_model(runtime: Build, tool: Any, said: str) -> None:
     built, _ = runtime(calling("text"), assistant("I see."), plugins={"own": Tools(tool)})

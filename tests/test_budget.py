@@ -129,6 +129,15 @@ async def test_a_turn_that_cannot_pay_a_reply_ends_with_the_kernels_words(runtim
     assert turn.messages[-1].source == "kernel"
 
 
+async def test_a_last_step_that_settles_nothing_ends_for_the_budget(runtime: Build) -> None:
+    replies = [took(calling("add", a=1, b=1), 1_000, 300), took(calling("add", a=1, b=1), 100, 50)]
+    made, script = built(runtime, *replies, turn_max_tokens=2_000)
+    async with made:
+        turn = await made.answer("1 + 1")
+    assert (turn.status, len(script.requests)) == ("capped", 2)
+    assert "1,450 of 2,000 tokens spent" in turn.text
+
+
 async def test_router_and_judge_draw_on_the_same_budget(runtime: Build) -> None:
     replies = [took(assistant("b"), 900, 1), took(assistant("hello"), 100, 500)]
     made, script = built(runtime, *replies, others={"asking": Asking()}, turn_max_tokens=1_513)

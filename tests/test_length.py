@@ -80,7 +80,7 @@ async def test_a_turn_that_is_cut_for_ever_ends_with_what_was_written(runtime: B
         turn = await built.answer("Count")
     assert (turn.status, len(script.requests)) == ("capped", 4)
     assert turn.delivered == ("0 and 1 and 2 and 3 and",)
-    assert turn.error == "the reply was cut at its longest 4 times in a row"
+    assert turn.error == "the reply was cut by its length 4 times in a row"
 
 
 async def test_after_three_cuts_the_model_is_told_to_write_pieces_that_fit(runtime: Build) -> None:

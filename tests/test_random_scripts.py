@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bumble_openai.reply import ChatReply
 
 from bumble_core import Settings, assemble, assistant, hookimpl
 from bumble_core.chat import read_arguments
-from bumble_core.http import Server
+from bumble_core.http import ChatReply, Server
 from bumble_core.testing import check_request
 from bumble_core.testing.stub_replies import openai_stream, sse_event
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import subprocess
 import sys
 import threading
@@ -421,3 +422,11 @@ def test_a_stuck_plain_tool_does_not_hold_up_the_end_of_the_process() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     assert (done.returncode, done.stdout) == (0, "given up\n"), done.stderr
+
+
+async def test_a_tool_that_returns_a_generator_is_told_to_return_a_list() -> None:
+    def count() -> object:
+        return (number for number in itertools.count())
+
+    with pytest.raises(ContractError, match="`count` returned a generator; return a list"):
+        await tool(count).call(ToolCall(name="count"), TURN)

@@ -31,13 +31,7 @@ CALLS = {
     "thinks": ("think", {"thought": "hm"}),
     "ends": ("end_turn", {}),
 }
-NUDGES = (
-    "The results of your calls",
-    "was cut at its longest",
-    "were cut at their longest",
-    "last step",
-    "seen nothing",
-)
+NUDGES = ("[The results of", "[Your reply was", "[Your message was", "[Your last", "[This is your last", "seen nothing")
 STEPS = st.tuples(
     st.sampled_from(["", "", "Words.", "Some words that are"]),
     st.lists(st.sampled_from(sorted(CALLS)), max_size=3),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import structlog
 
+from ..atomic import write_atomically
 from ..ports import Files
 from ..types.inference import ModelRef
-from .atomic import write_atomically
 
 log = structlog.get_logger(__name__)
 
@@ -38,14 +38,21 @@ class FileModelChoices:
         return self._chosen
 
     def _read(self) -> dict[str, tuple[ModelRef, ...]]:
-        if not self._path.exists():
-            return {}
         try:
             with self._files.open(self._path, "rb") as handle:
                 data = json.loads(handle.read())
             return {name: tuple(ModelRef.parse(text) for text in texts) for name, texts in data.items()}
-        except (ValueError, TypeError, AttributeError) as error:
-            aside = self._path.with_suffix(".unreadable.json")
-            self._files.replace(self._path, aside)
-            log.warning("choices.unreadable", path=str(self._path), kept_as=str(aside), error=str(error))
+        except FileNotFoundError:
             return {}
+        except (ValueError, TypeError, AttributeError, RecursionError, OSError) as error:
+            return self._set_aside(error)
+
+    def _set_aside(self, error: Exception) -> dict[str, tuple[ModelRef, ...]]:
+        aside = self._path.with_suffix(".unreadable.json")
+        try:
+            self._files.replace(self._path, aside)
+        except OSError as refusal:
+            log.warning("choices.unreadable", path=str(self._path), error=str(refusal))
+        else:
+            log.warning("choices.unreadable", path=str(self._path), kept_as=str(aside), error=str(error))
+        return {}

@@ -10,12 +10,12 @@ from pathlib import Path
 import structlog
 from pydantic import ValidationError
 
+from ..atomic import write_atomically
 from ..errors import RunError
 from ..forcing import Level
 from ..ports import Addressed, Clock, Files, Provider
 from ..types.base import Value
 from ..types.inference import ModelRef
-from .atomic import write_atomically
 from .leases import Leases
 
 log = structlog.get_logger(__name__)

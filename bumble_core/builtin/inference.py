@@ -8,6 +8,7 @@ from contextlib import aclosing
 import structlog
 
 from ..errors import ContextOverflow, InferenceError, MalformedReply, ModelMissing, ReplyCut
+from ..metering import check_author
 from ..ports import Clock, Provider
 from ..types.inference import Completion, Delta, ModelRef, Request
 from .circuits import Circuits
@@ -137,8 +138,10 @@ def _judged(completion: Completion, candidate: Candidate, walk: Walk) -> Complet
 
     Raises:
         ReplyCut: the connection was lost before the reply ended.
+        MalformedReply: no model can have written it.
     """
     message, ref = completion.message, candidate.ref
+    check_author(completion)
     if completion.finish == "cut":
         error = ReplyCut(f"`{ref}`: the connection was lost before the reply ended")
         error.partial = message.text

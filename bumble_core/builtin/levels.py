@@ -67,8 +67,10 @@ class Levels:
         )
         return self._learning(lesson, request, provider)
 
-    async def probe(self, ref: ModelRef, provider: Provider) -> LearntLevel:
+    async def probe(self, ref: ModelRef, provider: Provider, window: int = 32_768) -> LearntLevel:
         """Learn a model's level anew with at most two requests, and remember it.
+
+        `window`, in tokens, is the configured one: with another a server may have to load its model again.
 
         Raises:
             MalformedReply: the model's replies tell nothing.
@@ -82,6 +84,7 @@ class Levels:
             messages=(user("Report the number 7."),),
             tools=(_PROBE_TOOL,),
             tool_choice="required",
+            context_window=window,
         )
         lesson = Lesson(ref=ref, level="native", is_forced=True, is_open=True)
         async with aclosing(self._learning(lesson, request, provider, most_requests=_PROBE_REQUESTS)) as stream:

@@ -27,7 +27,10 @@ def from_json(cls: type[V], text: str | bytes, **more: JsonValue) -> V:
     Raises:
         ValueError: the text is not JSON or not such a value.
     """
-    data = json.loads(text)
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     return cls.model_validate({**data, **more} if isinstance(data, dict) else data, extra="ignore")
 
 

@@ -8,10 +8,10 @@ import sys
 import termios
 from typing import TextIO
 
+from ..printable import encodable, printable, rows
 from ..types.inference import Delta
 from ..types.surfaces import Answer, Delivery, Question
 from ..types.turn import TurnContext
-from .printable import encodable, printable, rows
 
 _NOT_ANSWERED = Answer(answered=False)
 _WITHDRAWN = "[withdrawn]"

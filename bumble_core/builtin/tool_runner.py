@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Mapping
 import structlog
 
 from ..errors import ContractError, ToolError
-from ..ports import Clock, Tool
+from ..ports import Clock, Timed, Tool
 from ..secrecy import masked_text
 from ..types.messages import ResultStatus, ToolCall, ToolResult
+from ..types.settings import Tools
 from ..types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
@@ -22,10 +23,12 @@ class ParallelToolRunner:
     """One task per call, each with a deadline; one that raises, hangs or floods does not touch its siblings.
 
     What is meant to end the program (`SystemExit`, `KeyboardInterrupt`) is no answer and ends it.
+
+    The deadline is what the configuration says of the tool, else what the tool says, else the one of all tools.
     """
 
-    def __init__(self, tools: Mapping[str, Tool], clock: Clock, timeout_s: float) -> None:
-        self._tools, self._clock, self._timeout_s = tools, clock, timeout_s
+    def __init__(self, tools: Mapping[str, Tool], clock: Clock, settings: Tools) -> None:
+        self._tools, self._clock, self._settings = tools, clock, settings
 
     async def run(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
         """Yield each result as it comes; leaving early cancels the calls that are still running."""
@@ -51,26 +54,38 @@ class ParallelToolRunner:
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(call, "refused", f"there is no tool `{call.name}`")
+        timeout_s = self._timeout_s(tool)
         task = asyncio.create_task(_called(tool, call, turn), name=f"call:{call.name}")
         try:
-            finished, _ = await asyncio.wait([task], timeout=self._timeout_s)
+            finished, _ = await asyncio.wait([task], timeout=timeout_s)
         finally:
             await _stopped(task, call)
         if not finished:
-            return _failed(call, "timeout", f"timed out: no answer within {self._timeout_s:g} s")
+            return _failed(call, "timeout", f"timed out: no answer within {timeout_s:g} s")
         try:
             return task.result()
         except ToolError as error:
-            return _failed(call, "error", str(error))
+            return _failed(call, "error", _words(error))
         except asyncio.CancelledError:
             return _failed(call, "error", "the tool cancelled itself")
         except Exception as error:
             log.warning("tool.failed", tool=call.name, error=type(error).__name__)
-            return _failed(call, "error", masked_text(f"{type(error).__name__}: {error}"))
+            return _failed(call, "error", masked_text(f"{type(error).__name__}: {_words(error)}"))
+
+    def _timeout_s(self, tool: Tool) -> float:
+        if (configured := self._settings.timeouts.get(tool.spec.name)) is not None:
+            return configured
+        own = tool.timeout_s if isinstance(tool, Timed) else None
+        return self._settings.timeout_s if own is None else own
 
 
 async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
-    result: object = await tool.call(call, turn)
+    try:
+        result: object = await tool.call(call, turn)
+    except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"the tool raised {type(error).__name__}: {error}") from error
     if not isinstance(result, ToolResult):
         raise ContractError(f"the tool gave {type(result).__name__}, expected a ToolResult")
     return result
@@ -86,6 +101,14 @@ async def _stopped(task: asyncio.Task[ToolResult], call: ToolCall) -> None:
     _, deaf = await asyncio.wait([task], timeout=_GRACE_S)
     if deaf:
         log.warning("tool.does_not_stop", tool=call.name)
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says, whatever its class makes of that."""
+    try:
+        return str(error)
+    except Exception:
+        return "it cannot say what is wrong"
 
 
 def _failed(call: ToolCall, status: ResultStatus, text: str) -> ToolResult:

@@ -10,6 +10,8 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
 
 from . import exit_codes
 from .app import app
@@ -23,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     A command that returns a number chooses the status itself.
     """
     _collect_seldom()
+    _fill_closed_streams()
     _print_whatever_the_encoding()
     invocation = Invocation()
     try:
@@ -30,14 +33,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcome = app.main(given, prog_name="bumble", standalone_mode=False, obj=invocation)
         sys.stdout.flush()
     except BrokenPipeError:
-        return _leave_quietly()
+        return _leave_quietly(sys.stdout)
     except SystemExit as left:
         return _status(left.code)
     except BaseException as error:
-        status = report(error, debug=invocation.common.debug)
-        _give_up_what_cannot_be_written()
-        return status
-    return outcome if isinstance(outcome, int) else exit_codes.FINE
+        return report(error, debug=invocation.common.debug)
+    else:
+        return outcome if isinstance(outcome, int) else exit_codes.FINE
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _give_up_what_cannot_be_written(stream)
+
+
+def _fill_closed_streams() -> None:
+    """Let what the caller closed be nothing to read and nowhere to write, before a file of ours gets its number."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 open as long as the process
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def _collect_seldom() -> None:
@@ -56,18 +68,18 @@ def _print_whatever_the_encoding() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _leave_quietly() -> int:
+def _leave_quietly(stream: TextIO) -> int:
     """End after the reader of our output has gone; the interpreter's last flush must not complain either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return exit_codes.FAILED
 
 
-def _give_up_what_cannot_be_written() -> None:
-    """Spare the interpreter's last flush an error that has been reported."""
+def _give_up_what_cannot_be_written(stream: TextIO) -> None:
+    """Spare the interpreter's last flush an error that has been reported, or cannot be."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except (OSError, ValueError):
-        _leave_quietly()
+        _leave_quietly(stream)
 
 
 def _status(code: str | int | None) -> int:

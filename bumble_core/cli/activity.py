@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -9,10 +10,10 @@ from collections.abc import Mapping
 
 import click
 
-from ..builtin.printable import one_line
 from ..builtin.surfaces import TerminalSurface
 from ..hookspecs import hookimpl
 from ..ports import Observer, Tool
+from ..printable import one_line
 from ..types.events import Compacted, Event, Inferred, Judged, ToolFinished, ToolStarted, TurnStarted
 from .transcript import arguments_line
 
@@ -73,8 +74,9 @@ class Activity:
 
 
 def say(text: str) -> None:
-    """Write one dim line to standard error."""
+    """Write one dim line to standard error; where that cannot be written, nothing else is held up."""
     width = shutil.get_terminal_size().columns - 2 if sys.stderr.isatty() else _WIDTH
     line = f"· {one_line(text, width)}"
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-    click.echo(line if plain else click.style(line, dim=True), err=True)
+    with contextlib.suppress(OSError):
+        click.echo(line if plain else click.style(line, dim=True), err=True)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import json
 from collections.abc import Iterable
+from datetime import UTC
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..builtin.atomic import write_atomically
+from ..atomic import write_atomically
+from ..builtin.stored import to_json
 from ..builtin.system import SystemFiles
 from ..errors import RunError
+from ..history import repair
 from ..types.messages import Message
 from ..types.turn import Turn
 
 
 def to_lines(turns: Iterable[Turn]) -> str:
     """Return the turns as JSON, one per line."""
-    return "".join(f"{turn.model_dump_json()}\n" for turn in turns)
+    return "".join(f"{to_json(turn)}\n" for turn in turns)
 
 
 def read_turns(data: bytes, name: str) -> dict[str, tuple[Turn, ...]]:
@@ -28,7 +34,7 @@ def read_turns(data: bytes, name: str) -> dict[str, tuple[Turn, ...]]:
     """
     sessions: dict[str, list[Turn]] = {}
     seen: set[tuple[str, str]] = set()
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
         place = f"{name}, line {number}"
@@ -46,6 +52,8 @@ def history_problem(messages: tuple[Message, ...]) -> str:
     """Say what makes the messages of a turn unfit to be sent to a model again, or return an empty text."""
     if not messages or messages[0].role != "user":
         return "a turn begins with the user's message"
+    if instructing := [message.id for message in messages if message.role == "system"]:
+        return f"the message `{instructing[0]}` has the role `system`, which no turn holds"
     waiting: list[str] = []
     for message in messages:
         if message.role == "tool":
@@ -57,7 +65,10 @@ def history_problem(messages: tuple[Message, ...]) -> str:
             break
         else:
             waiting = [call.id for call in message.tool_calls]
-    return f"the call `{waiting[0]}` has no result" if waiting else ""
+    if waiting:
+        return f"the call `{waiting[0]}` has no result"
+    _, problems = repair(messages)
+    return problems[0] if problems else ""
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -78,12 +89,27 @@ def write_whole(path: Path, text: str) -> None:
 
 def _turn(line: bytes, place: str) -> Turn:
     try:
-        return Turn.model_validate_json(line)
+        turn = _parsed(line)
+        for moment in (turn.started, turn.finished):
+            moment.astimezone(UTC)
+    except OverflowError as error:
+        raise RunError(f"{place}: this is no turn: {error}; nothing was imported") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         said = f"`{where}`: {first['msg']}" if where else first["msg"]
         raise RunError(f"{place}: this is no turn: {said}; nothing was imported") from error
+    return turn
+
+
+def _parsed(line: bytes) -> Turn:
+    """Read a turn, even one in which somebody wrote half an emoji: strict JSON does not know those."""
+    try:
+        return Turn.model_validate_json(line)
+    except ValidationError:
+        with contextlib.suppress(ValueError, RecursionError):
+            return Turn.model_validate(json.loads(line))
+        raise
 
 
 def _repeated(turn: Turn, seen: set[tuple[str, str]]) -> str:

@@ -21,6 +21,7 @@ from .activity import Activity, say
 from .assembled import assembled
 from .model_choice import choose, chosen_models
 from .options import Common, common_options
+from .output import tell
 from .turns import conversation_options, ended, models_for, session_for, status_of, surface_for_output
 from .typed import Typed, read_text
 
@@ -89,7 +90,7 @@ class Chat:
             try:
                 self._handle(text)
             except BumbleError as error:
-                click.echo(f"Error: {error}", err=True)
+                tell(f"Error: {error}", err=True)
                 self._status = exit_codes.FAILED
         return exit_codes.FINE if self._typed.is_terminal else self._status
 
@@ -160,11 +161,11 @@ class Chat:
 
     def _show_session(self, argument: str) -> None:
         info = next((each for each in self._door.run(self._runtime.sessions.list()) if each.id == self._session), None)
-        click.echo(f"{self._session}, {info.turn_count if info else 0} turns, in {self._runtime.home}")
+        tell(f"{self._session}, {info.turn_count if info else 0} turns, in {self._runtime.home}")
 
     def _model(self, argument: str) -> None:
         if argument:
             self._given = ()
-            click.echo(self._door.run(choose(self._runtime, argument.split())))
+            tell(self._door.run(choose(self._runtime, argument.split())))
         else:
-            click.echo(self._door.run(chosen_models(self._runtime, self._given)))
+            tell(self._door.run(chosen_models(self._runtime, self._given)))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from ..errors import AuthenticationError, HomeError, Unreachable
+from ..errors import AuthenticationError, BumbleError, HomeError, Unreachable
 from ..home import open_home
 from ..ports import Downloads
 from ..runtime import Runtime
@@ -56,19 +56,27 @@ def check_sqlite() -> Check:
 def check_home(runtime: Runtime) -> Check:
     """Try whether the home can be used; one that does not exist yet is not made."""
     home = runtime.home
-    if home.exists():
-        try:
+    try:
+        if home.exists():
             open_home(home, runtime.parts.files)
-        except HomeError as error:
-            return Check(
-                name="home", state="broken", result=str(error), remedy="mend the folder, or give --home another"
-            )
-        return Check(name="home", state="fine", result=str(home))
+            return Check(name="home", state="fine", result=str(home))
+    except (HomeError, OSError) as error:  # a name that is too long cannot even be looked for
+        return Check(name="home", state="broken", result=str(error), remedy="mend the folder, or give --home another")
     above = _existing(home)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         remedy = "give --home, BUMBLE_HOME or `home:` a folder that can be written"
         return Check(name="home", state="broken", result=f"{home} cannot be made in {above}", remedy=remedy)
     return Check(name="home", state="fine", result=f"{home}, which the first turn makes")
+
+
+async def check_sessions(runtime: Runtime) -> Check:
+    """Try to read the conversations of a home that is there."""
+    try:
+        found = await runtime.sessions.list()
+    except BumbleError as error:
+        remedy = "move the damaged file away, or put a copy in its place"
+        return Check(name="sessions", state="broken", result=str(error), remedy=remedy)
+    return Check(name="sessions", state="fine", result=f"{len(found)} can be read")
 
 
 def check_disk(home: Path) -> Check:
@@ -161,4 +169,4 @@ def _model(model: ModelRef, listing: Sequence[Listed], runtime: Runtime) -> Chec
 
 
 def _existing(path: Path) -> Path:
-    return next(each for each in (path, *path.absolute().parents) if each.exists())
+    return next(each for each in (path, *path.absolute().parents) if os.path.exists(each))  # noqa: PTH110 never raises

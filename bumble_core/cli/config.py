@@ -14,7 +14,7 @@ from ..secrecy import masked
 from ..types.settings import Settings
 from .entry import configuration, described
 from .options import Common, common_options, shared_options
-from .output import Cell, print_json, print_rows
+from .output import Cell, print_json, print_rows, tell
 
 _folder = click.argument("folder", type=click.Path(path_type=Path), required=False)
 
@@ -53,12 +53,12 @@ def check(common: Common, file: Path | None) -> None:
     """Check a file, or the one that is used."""
     if file:
         read_settings(file)
-        click.echo(f"{file} is fine.")
+        tell(f"{file} is fine.")
         return
     found = resolve(common.config)
-    click.echo(f"{found.source} is fine." if found.source else "There is no configuration file; the defaults hold.")
+    tell(f"{found.source} is fine." if found.source else "There is no configuration file; the defaults hold.")
     if found.held_back:
-        click.echo(f"It is not trusted, and this is held back:\n{described(found.held_back)}", err=True)
+        tell(f"It is not trusted, and this is held back:\n{described(found.held_back)}", err=True)
 
 
 @config.command()
@@ -86,7 +86,7 @@ def trust(folder: Path | None) -> None:
     """
     file = _file(folder)
     changes = _decide(file, "trusted")
-    click.echo(f"{file} is trusted until it changes. {changes}")
+    tell(f"{file} is trusted until it changes. {changes}")
 
 
 @config.command()
@@ -99,7 +99,7 @@ def distrust(folder: Path | None) -> None:
     """
     file = _file(folder)
     changes = _decide(file, "refused")
-    click.echo(f"{file} is not trusted. {changes}")
+    tell(f"{file} is not trusted. {changes}")
 
 
 def _file(folder: Path | None) -> Path:

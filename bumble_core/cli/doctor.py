@@ -18,6 +18,7 @@ from .checks import (
     check_plugins,
     check_providers,
     check_python,
+    check_sessions,
     check_sqlite,
     check_stages,
 )
@@ -54,23 +55,26 @@ def _checks(common: Common) -> list[Check]:
         runtime = runtime_of(settings, common, run_jobs=False)
     except BumbleError as error:
         return [found, _broken("assembly", error, "correct the configuration, or uninstall what is in the way")]
+    home = check_home(runtime)
     return [
         found,
-        check_home(runtime),
+        home,
         check_disk(runtime.home),
         *check_plugins(runtime.reports),
         check_stages(runtime),
-        *asyncio.run(_ask_providers(runtime)),
+        *asyncio.run(_ask(runtime, keeps=home.state == "fine" and runtime.home.exists())),
     ]
 
 
-async def _ask_providers(runtime: Runtime) -> list[Check]:
+async def _ask(runtime: Runtime, *, keeps: bool) -> list[Check]:
+    """Ask the providers, and with `keeps` the home's sessions: to look into a home that is not there would make it."""
     try:
+        kept = [await check_sessions(runtime)] if keeps else []
         listing = await list_models(runtime.providers)
     finally:
         await runtime.aclose()
     chosen = runtime.choices.chosen("interactive")
-    return [*check_providers(listing, runtime.settings, chosen), *check_models(listing, runtime)]
+    return [*kept, *check_providers(listing, runtime.settings, chosen), *check_models(listing, runtime)]
 
 
 def _broken(name: str, error: BumbleError, remedy: str) -> Check:

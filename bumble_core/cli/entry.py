@@ -11,7 +11,7 @@ import click
 
 from ..configuration import Configuration, Decision, HeldBack, Surroundings, Trust, resolve
 from .options import Common
-from .output import shown
+from .output import shown, tell
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -31,11 +31,11 @@ def configuration(common: Common, overrides: Mapping[str, object] = _NOTHING) ->
     if not found.held_back or found.examined is None:
         return found
     if found.verdict == "refused":
-        click.echo(f"{found.source} is not trusted; {_how_many(found)} held back. {_advice(found)}", err=True)
+        tell(f"{found.source} is not trusted; {_how_many(found)} held back. {_advice(found)}", err=True)
         return found
-    click.echo(f"{found.source} is not trusted, and this is held back:\n{described(found.held_back)}", err=True)
+    tell(f"{found.source} is not trusted, and this is held back:\n{described(found.held_back)}", err=True)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        click.echo(_advice(found), err=True)
+        tell(_advice(found), err=True)
         return found
     agreed = click.confirm("Did you write it, or do you trust who did?", default=False, err=True)
     decision: Decision = "trusted" if agreed else "refused"
@@ -45,7 +45,7 @@ def configuration(common: Common, overrides: Mapping[str, object] = _NOTHING) ->
 
 def described(demands: tuple[HeldBack, ...]) -> str:
     """List settings that need trust, one per line."""
-    return "\n".join(f"  {each.key}: {shown(str(each.value))} ({each.origin})" for each in demands)
+    return "\n".join(f"  {shown(each.key)}: {shown(str(each.value))} ({each.origin})" for each in demands)
 
 
 def _how_many(found: Configuration) -> str:

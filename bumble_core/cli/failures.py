@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import traceback
 
 import click
 
 from ..errors import BumbleError, ConfigError, StageConflictError
 from . import exit_codes
+from .output import tell
 
 
 def report(error: BaseException, *, debug: bool) -> int:
     """Say what went wrong and return the exit status. A traceback is shown only with `debug`."""
     error = _lone(error)
     if debug and not isinstance(error, click.UsageError):
-        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        _say("".join(traceback.format_exception(error)).rstrip("\n"))
     if isinstance(error, click.ClickException):
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        _say(shown.getvalue().rstrip("\n"))
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        _say("Interrupted.")
         return exit_codes.INTERRUPTED
     if isinstance(error, BumbleError):
         text = str(error)
-        click.echo(f"Error:\n{text}" if "\n" in text else f"Error: {text}", err=True)
+        _say(f"Error:\n{text}" if "\n" in text else f"Error: {text}")
         return exit_codes.MISUSED if isinstance(error, ConfigError | StageConflictError) else exit_codes.FAILED
     said = " ".join(str(error).split())
     advice = "" if debug else " (run with --debug for the traceback)"
-    click.echo(f"Error: {type(error).__name__}: {said}{advice}", err=True)
+    _say(f"Error: {type(error).__name__}: {said}{advice}")
     return exit_codes.FAILED
+
+
+def _say(text: str) -> None:
+    """Tell it on standard error; where nothing can be written, the exit status has to say enough."""
+    with contextlib.suppress(OSError):
+        tell(text, err=True)
 
 
 def _lone(error: BaseException) -> BaseException:

@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager
 
 import click
 
-from ..builtin.printable import one_line
 from ..deferred import Deferred
 from ..errors import ModelMissing
 from ..ports import Downloads, Report
+from ..printable import one_line
 from ..runtime import Runtime
 from ..types.inference import ModelRef
 from .assembled import assembled
 from .listing import Listed, list_models
 from .options import Common, common_options
-from .output import print_json, print_rows
+from .output import print_json, print_rows, tell
 from .probe import probe
 from .turns import ModelName
 
@@ -55,7 +55,7 @@ def list_(common: Common) -> None:
 @common_options("config", "home")
 def pull(common: Common, name: ModelRef) -> None:
     """Fetch the model NAME: `provider:model`, or the name alone where one provider can fetch it."""
-    click.echo(f"{asyncio.run(_pull(common, name))} is ready.")
+    tell(f"{asyncio.run(_pull(common, name))} is ready.")
 
 
 def _print_models(common: Common) -> None:
@@ -77,7 +77,7 @@ def _print_models(common: Common) -> None:
     print_rows(_COLUMNS, rows, empty="No provider has a model.")
     for each in listing:
         if each.problem:
-            click.echo(f"{each.provider}: {one_line(each.problem, _PROBLEM_WIDTH)}", err=True)
+            tell(f"{each.provider}: {one_line(each.problem, _PROBLEM_WIDTH)}", err=True)
 
 
 async def _pull(common: Common, wanted: ModelRef) -> ModelRef:
@@ -133,7 +133,7 @@ class _Lines:
         if tenths > self._tenths:
             self._tenths = tenths
             of = f" of {_readable(total)}" if total else ""
-            click.echo(f"{self._title}: {_readable(done)}{of}", err=True)
+            tell(f"{self._title}: {_readable(done)}{of}", err=True)
 
 
 def _readable(size: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -10,11 +11,19 @@ from collections.abc import Sequence
 import click
 
 from ..deferred import Deferred
+from ..printable import printable
 
 Cell = str | int | float | bool | Sequence[str] | None
 
 _GAP = "  "
+# What a terminal may obey, beside what JSON escapes by itself.
+_OBEYED = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _print_on_terminal = Deferred("bumble_core.cli.terminal:print_table")
+
+
+def tell(text: str, *, err: bool = False) -> None:
+    """Print a text for a person; what a terminal would obey rather than show is made visible."""
+    click.echo(printable(text), err=err)
 
 
 def print_rows(
@@ -35,9 +44,10 @@ def print_rows(
 
 
 def print_json(value: object) -> None:
-    """Print `value` as indented JSON, with escapes where the stream cannot show a character."""
+    """Print `value` as indented JSON, with escapes for what a terminal would obey or the stream cannot show."""
     escaped = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-    click.echo(json.dumps(value, indent=2, ensure_ascii=escaped, default=str))
+    text = json.dumps(value, indent=2, ensure_ascii=escaped, default=str)
+    click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def headings(columns: Sequence[str]) -> list[str]:

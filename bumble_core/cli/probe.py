@@ -9,12 +9,12 @@ import click
 from ..builtin.endpoints import EndpointMemory, LearntLevel, endpoint_key
 from ..builtin.levels import Levels
 from ..builtin.names import Names
-from ..builtin.printable import one_line
+from ..printable import one_line
 from ..runtime import Runtime
 from ..types.inference import ModelRef
 from .assembled import assembled
 from .options import Common, common_options
-from .output import print_json
+from .output import print_json, tell
 from .turns import ModelName
 
 _MEANING = {
@@ -39,8 +39,8 @@ def probe(common: Common, model: ModelRef) -> None:
         found = learnt.model_dump(mode="json", include={"level", "reason", "at"})
         print_json({"model": str(ref), "endpoint": key, **found})
     else:
-        click.echo(f"{ref}: {learnt.level}: {_MEANING[learnt.level]}")
-        click.echo(one_line(learnt.reason, _REASON_WIDTH))
+        tell(f"{ref}: {learnt.level}: {_MEANING[learnt.level]}")
+        tell(one_line(learnt.reason, _REASON_WIDTH))
 
 
 async def _probed(common: Common, wanted: ModelRef) -> tuple[ModelRef, str, LearntLevel]:
@@ -53,4 +53,8 @@ async def _learnt(runtime: Runtime, wanted: ModelRef) -> tuple[ModelRef, str, Le
     ref = await names.resolve(wanted)
     provider, parts = names.provider(ref), runtime.parts
     levels = Levels(EndpointMemory(parts.home, parts.files, parts.clock), parts.clock)
-    return ref, endpoint_key(provider, ref), await levels.probe(ref, provider)
+    return (
+        ref,
+        endpoint_key(provider, ref),
+        await levels.probe(ref, provider, parts.settings.cognition.max_context_tokens),
+    )

@@ -12,15 +12,16 @@ from typing import BinaryIO, Literal, TypeVar
 
 import click
 
-from ..builtin.printable import printable
 from ..errors import RunError, SessionBusy
 from ..ports import Sessions
+from ..printable import one_line, printable
 from ..runtime import Runtime
 from ..types.turn import Turn
 from .archive import read_turns, to_lines, write_whole
 from .assembled import assembled
 from .options import Common, common_options, shared_options
-from .output import print_json, print_rows
+from .output import print_json, print_rows, tell
+from .session_names import RULE, checked_name, is_speakable
 from .transcript import Conversation, as_markdown, as_text
 
 T = TypeVar("T")
@@ -94,10 +95,10 @@ def delete(common: Common, ids: tuple[str, ...], yes: bool) -> None:
         for id in ids:
             async with runtime.sessions.open(id, _WAIT_S):
                 turns = await runtime.sessions.delete(id)
-            click.echo(f"Deleted {id}, {turns} turns.")
+            tell(f"Deleted {id}, {turns} turns.")
 
     if not yes:
-        click.confirm(f"Delete {', '.join(ids)} for good?", abort=True, err=True)
+        click.confirm(printable(f"Delete {', '.join(ids)} for good?"), abort=True, err=True)
     _with(common, drop)
 
 
@@ -125,7 +126,7 @@ def export(common: Common, ids: tuple[str, ...], style: Literal["jsonl", "markdo
 
 @sessions.command("import")
 @click.argument("file", type=click.File("rb"))
-@click.option("--as", "name", metavar="NAME", help="Give the session this name.")
+@click.option("--as", "name", metavar="NAME", callback=checked_name, help="Give the session this name.")
 @click.option("--replace", is_flag=True, help="Delete a session of the same name first.")
 @common_options("config", "home")
 def import_(common: Common, file: BinaryIO, name: str | None, replace: bool) -> None:
@@ -135,6 +136,9 @@ def import_(common: Common, file: BinaryIO, name: str | None, replace: bool) -> 
         if len(found) > 1:
             raise click.UsageError(f"--as names one session and {file.name} holds {len(found)}")
         found = {name: next(iter(found.values()))}
+    for id in found:
+        if not is_speakable(id):
+            raise RunError(f"{file.name}: {RULE}, and {one_line(id, 40)!r} is none; give it another with --as NAME")
 
     async def restore(runtime: Runtime) -> None:
         taken = {info.id for info in await runtime.sessions.list()}.intersection(found)
@@ -142,7 +146,7 @@ def import_(common: Common, file: BinaryIO, name: str | None, replace: bool) -> 
             raise RunError(f"there is a session `{min(taken)}` already; add --replace, or --as NAME for another name")
         for id, turns in found.items():
             await _whole(_restore(runtime.sessions, id, turns))
-            click.echo(f"Imported {id}, {len(turns)} turns.")
+            tell(f"Imported {id}, {len(turns)} turns.")
 
     _with(common, restore)
 

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 import click
 from typing_extensions import override
 
-from ..builtin.printable import printable
 from ..builtin.surfaces import PlainSurface, TerminalSurface
 from ..errors import RunError
 from ..ports import Surface
@@ -22,10 +21,11 @@ from ..types.turn import Turn
 from . import exit_codes
 from .activity import say
 from .first_model import ADVICE, first_model
+from .output import tell
+from .session_names import checked_name
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_LONGEST_NAME = 200
 _STATUSES: Final = {"done": exit_codes.FINE, "cancelled": exit_codes.INTERRUPTED}
 
 
@@ -48,7 +48,7 @@ def conversation_options(function: Command) -> Command:
         click.option("--model", "-m", "models", type=ModelName(), multiple=True, help=_MODEL_HELP),
         click.option("--continue", "-c", "continues", is_flag=True, help="Go on with the latest session."),
         click.option(
-            "--session", "-s", metavar="NAME", callback=_checked, help="Go on with this session, or begin it."
+            "--session", "-s", metavar="NAME", callback=checked_name, help="Go on with this session, or begin it."
         ),
     ):
         function = option(function)
@@ -105,14 +105,8 @@ def status_of(turn: Turn) -> int:
     if turn.status == "cancelled":
         click.echo("Cancelled.", err=True)
     elif turn.status != "done":
-        click.echo(f"Error: {printable(turn.error or turn.status)}", err=True)
+        tell(f"Error: {turn.error or turn.status}", err=True)
     return _STATUSES.get(turn.status, exit_codes.FAILED)
-
-
-def _checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and (not value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME):
-        raise click.BadParameter(f"a session's name has 1 to {_LONGEST_NAME} printable characters")
-    return value
 
 
 _MODEL_HELP = "Ask this model, `provider:model` or a bare name; give it again for the one to try next."

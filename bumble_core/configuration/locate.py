@@ -29,9 +29,18 @@ class Surroundings:
 
     @classmethod
     def of_process(cls) -> Surroundings:
+        """Return what this process sees.
+
+        Raises:
+            ConfigError: the working directory is gone.
+        """
+        try:
+            here = Path.cwd()
+        except OSError as error:
+            raise ConfigError(f"the working directory cannot be found: {error.strerror}; change to another") from error
         return cls(
             environment=os.environ,
-            working_directory=Path.cwd(),
+            working_directory=here,
             user_folder=platformdirs.user_config_path(_APPLICATION),
             data_folder=platformdirs.user_data_path(_APPLICATION),
         )

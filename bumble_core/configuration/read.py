@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
+from ..entity_folder import entity_folder
 from ..errors import ConfigError
 from ..types.settings import Settings
 from .environment import environment_layer
@@ -101,7 +102,7 @@ def resolve(
     environment = environment_layer(around.environment, around.working_directory)
     settings, given = _checked([*files, environment, flag_layer(overrides, around.working_directory)])
     origins = {".".join(key): _origin(key, given) for key, _ in values_of(settings)}
-    home = settings.home or around.data_folder / settings.agent.name
+    home = settings.home or around.data_folder / entity_folder(settings.agent.name)
     return Configuration(
         settings=settings, located=located, examined=examined, verdict=verdict, home=home, origins=origins
     )

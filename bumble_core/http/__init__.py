@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..failures import failure
 from ..servers import Server
 from .address import Address
+from .chat_reply import ChatReply
 from .client import HttpClient
 from .delays import retry_delay
 from .events import NdjsonReader, SseReader, StreamEvent
@@ -19,6 +20,7 @@ from .retries import pause_s, with_retries
 
 __all__ = [
     "Address",
+    "ChatReply",
     "HttpClient",
     "Learned",
     "NdjsonObjects",

@@ -95,6 +95,22 @@ class Tool(Protocol):
 
 
 @runtime_checkable
+class Cautious(Protocol):
+    """A tool that says whether a person should be asked before it runs, unless the configuration names it."""
+
+    @property
+    def asks_first(self) -> bool: ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A tool that needs more time than others, or less: how long one call may take; None leaves it to the settings."""
+
+    @property
+    def timeout_s(self) -> float | None: ...
+
+
+@runtime_checkable
 class ToolRunner(Protocol):
     """Runs the calls of one step in parallel; yields one result per call, each as it finishes."""
 

@@ -89,7 +89,7 @@ _ALL = (
         refusals=(
             Refusal(
                 when=lambda body: body.get("think") is True,
-                words="registry.ollama.ai/library/{model} does not support thinking",
+                words="{model} does not support thinking",
             ),
         ),
     ),
@@ -102,7 +102,7 @@ _ALL = (
         overflow="the input length exceeds the context length",
         counts="always",
         thinks=lambda body: body.get("think") is True,
-        refusals=(Refusal(when=_has("tools"), words="registry.ollama.ai/library/{model} does not support tools"),),
+        refusals=(Refusal(when=_has("tools"), words="{model} does not support tools"),),
     ),
     Imitation(
         name="llama.cpp",

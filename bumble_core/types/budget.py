@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import Field, Strict
+from pydantic import Field
 
 from .base import Value
 from .inference import Usage
+from .kinds import Amount
 
 _MILLION = 1_000_000
-
-Amount = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 
 
 class Price(Value):

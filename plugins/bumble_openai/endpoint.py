@@ -13,13 +13,12 @@ import structlog
 
 from bumble_core.chat import BodyEncoder, TokenEstimate
 from bumble_core.errors import InvalidRequest, MalformedReply
-from bumble_core.http import HttpClient, Learned, Reply, Server, parse_object, read_reply, with_retries
+from bumble_core.http import ChatReply, HttpClient, Learned, Reply, Server, parse_object, read_reply, with_retries
 from bumble_core.ports import Clock, Files
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 
 from .dialects import Dialect
-from .reply import ChatReply
 from .thinking import Knob
 
 log = structlog.get_logger(__name__)

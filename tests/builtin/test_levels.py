@@ -244,18 +244,30 @@ async def test_words_that_came_are_the_reply_when_the_second_request_fails(bench
 @pytest.mark.parametrize(
     "reply",
     [
-        assistant(""),
         length_cut(""),
         Completion(message=assistant("Ha"), finish="cut", model=REF),
         Completion(message=assistant("Ha"), finish="filtered", model=REF),
     ],
-    ids=["empty", "empty-at-its-length", "cut", "filtered"],
+    ids=["empty-at-its-length", "cut", "filtered"],
 )
-async def test_a_reply_without_an_end_is_no_evidence(bench: Bench, reply: Any) -> None:
+async def test_a_reply_without_an_end_is_no_evidence(bench: Bench, reply: Completion) -> None:
     imitation = Imitation(native=reply)
     _, done = await bench.ask(imitation)
     assert (imitation.asked, await bench.level()) == (["native"], "")
-    assert done.message == (reply.message if isinstance(reply, Completion) else reply)
+    assert done.message == reply.message
+
+
+async def test_nothing_at_all_where_a_call_was_forced_is_asked_again_with_a_schema(bench: Bench) -> None:
+    imitation = Imitation(native=assistant(""), schema=assistant(WRITTEN))
+    text, done = await bench.ask(imitation)
+    assert (imitation.asked, await bench.level()) == (["native", "schema"], "schema")
+    assert (text, done.message.text, done.finish) == ("", "", "tool_calls")
+
+
+async def test_nothing_at_all_twice_is_no_evidence(bench: Bench) -> None:
+    imitation = Imitation(native=assistant(""), schema=assistant(""))
+    _, done = await bench.ask(imitation)
+    assert (imitation.asked, await bench.level(), done.message.is_empty) == (["native", "schema"], "", True)
 
 
 async def test_words_up_to_the_longest_reply_are_words(bench: Bench) -> None:
@@ -376,9 +388,15 @@ async def test_a_probe_learns_anew(bench: Bench) -> None:
     assert (await bench.levels().probe(REF, Imitation(native=calling()))).level == "native"
 
 
+async def test_a_probe_asks_for_the_configured_window(bench: Bench) -> None:
+    imitation = Imitation(native=calling())
+    await bench.levels().probe(REF, imitation, 8_192)
+    assert [request.context_window for request in imitation.requests] == [8_192]
+
+
 async def test_a_probe_that_nothing_comes_of_says_so(bench: Bench) -> None:
     with pytest.raises(MalformedReply, match="level is not known"):
-        await bench.levels().probe(REF, Imitation(native=assistant("")))
+        await bench.levels().probe(REF, Imitation(native=assistant(""), schema=assistant("")))
     assert await bench.known() is None
 
 

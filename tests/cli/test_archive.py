@@ -86,3 +86,32 @@ def test_an_export_that_cannot_be_written_leaves_the_old_file_and_no_other(tmp_p
 def test_a_folder_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"none/out.jsonl: cannot be written: No such file or directory"):
         write_whole(tmp_path / "none" / "out.jsonl", "text")
+
+
+def test_half_an_emoji_survives_the_file() -> None:
+    kept = turn("t1", "s", user("half \ud83d"), assistant("too \udc1d"))
+    assert read_turns(to_lines([kept]).encode(), "file") == {"s": (kept,)}
+
+
+def test_a_file_that_an_editor_marked_as_unicode_is_read() -> None:
+    assert list(read_turns(b"\xef\xbb\xbf" + to_lines([turn("t1")]).encode(), "file")) == ["s"]
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_moment_outside_of_the_calendar_is_no_turn(moment: str) -> None:
+    with pytest.raises(RunError, match="line 1: this is no turn: date value out of range; nothing was imported"):
+        read_turns(changed(turn("t1"), started=moment), "file")
+
+
+@pytest.mark.parametrize(
+    ("messages", "problem"),
+    [
+        ((user("q"), Message(role="system", parts=(), source="kernel"), assistant("a")), "has the role `system`"),
+        ((user("q"), assistant("", CALL, CALL), RESULT, RESULT), "the id was used before"),
+        ((user("q"), assistant("")), "without words or calls"),
+        ((Message(role="user", parts=RESULT.parts, source="user"), assistant("a")), "held calls or results"),
+    ],
+    ids=["system", "call-twice", "empty", "result-of-the-user"],
+)
+def test_messages_that_no_server_would_take_are_a_problem(messages: tuple[Message, ...], problem: str) -> None:
+    assert problem in history_problem(messages)

@@ -113,3 +113,17 @@ def test_every_problem_of_the_configuration_is_shown(owl: Installed) -> None:
     ended = owl.bumble("doctor")
     assert (ended.status, "Traceback" in ended.err) == (3, False)
     assert "agnet" in ended.out
+
+
+def test_conversations_that_cannot_be_read_are_broken(owl: Installed) -> None:
+    home = owl.work / "home"
+    assert owl.bumble("run", "--home", str(home), "hi").status == 0
+    assert "sessions" not in broken(owl.bumble("doctor", "--json", "--home", str(home)))
+    home.joinpath("sessions.sqlite3").write_bytes(b"damaged" * 1000)
+    ended = owl.bumble("doctor", "--json", "--home", str(home))
+    assert ended.status == 3
+    assert "move the damaged file away" in broken(ended)["sessions"]
+
+
+def test_a_home_whose_name_is_too_long_is_broken(owl: Installed) -> None:
+    assert "home" in broken(owl.bumble("doctor", "--json", "--home", "x" * 300))

@@ -153,3 +153,17 @@ def test_ctrl_c_during_an_import_leaves_whole_sessions(owl: Installed) -> None:
             _, err = process.communicate(timeout=30)
         assert "Traceback" not in err
         assert json.loads(owl.bumble("sessions", "list", "--json").out)[0]["turn_count"] in {1, 2000}
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a\nb", "\x1b]0;owned\x07", "x" * 100_000], ids=["none", "lines", "title", "long"]
+)
+def test_an_imported_session_has_a_name_that_can_be_typed(owl: Installed, name: str) -> None:
+    line = json.loads(owl.bumble("run", "--json", "say hi").out)
+    owl.work.joinpath("odd.jsonl").write_text(json.dumps({**line, "session_id": name}))
+    refused = owl.bumble("sessions", "import", "odd.jsonl")
+    assert refused.status == 1
+    assert "1 to 200 printable characters" in refused.err
+    assert len(refused.err) < 300
+    assert owl.bumble("sessions", "import", "odd.jsonl", "--as", name).status == 2
+    assert owl.bumble("sessions", "import", "odd.jsonl", "--as", "fine").out == "Imported fine, 1 turns.\n"

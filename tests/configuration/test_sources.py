@@ -11,6 +11,7 @@ import pytest
 from bumble_core.configuration import Configuration
 from bumble_core.configuration.values import values_of
 from bumble_core.errors import ConfigError
+from bumble_core.home import default_home
 from tests.machine import Machine
 
 
@@ -128,3 +129,12 @@ def test_the_home_is_named_by_the_entity_unless_it_is_set(machine: Machine) -> N
 
 def valued(found: Configuration) -> dict[str, object]:
     return {".".join(key): value for key, value in values_of(found.settings)}
+
+
+@pytest.mark.parametrize("name", ["owl", "my owl", "...", "\u6f22\u5b57", "x" * 300, "trust.json", "Trust.Lock"])
+def test_an_entity_has_one_home_on_the_command_line_and_in_an_application(machine: Machine, name: str) -> None:
+    machine.write(machine.work, f'agent: {{name: "{name}"}}')
+    found = machine.resolve().home
+    assert found.name == default_home(name).name
+    assert found.name.casefold() not in {"trust.json", "trust.lock"}
+    assert len(found.name.encode()) < 250

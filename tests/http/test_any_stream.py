@@ -64,7 +64,7 @@ def test_whatever_is_said_ends_in_exactly_one_way(
     said: st.SearchStrategy[Any],
     framed: Callable[[list[Any], str], bytes],
 ) -> None:
-    @settings(max_examples=examples(200, 20_000), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(500, 20_000), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(mostly(said), max_size=6), st.sampled_from(["\n", "\r\n"]), st.integers(0), st.integers(0))
     def holds(chunks: list[Any], end: str, place: int, length: int) -> None:
         data = framed(chunks, end)

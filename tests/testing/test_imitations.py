@@ -52,12 +52,13 @@ async def test_a_plain_question_is_answered_and_counted(name: str) -> None:
 
 
 REFUSING = {
+    "ollama-without-tools": "does not support tools",
     "llama.cpp-without-jinja": "tools param requires --jinja flag",
     "vllm-without-parser": "--enable-auto-tool-choice",
     "openrouter-without-choice": "'tool_choice' value",
     "litellm": "UnsupportedParamsError",
 }
-IN_WORDS = ("ollama", "ollama-without-tools")
+IN_WORDS = ("ollama",)
 
 
 @pytest.mark.parametrize("name", [name for name in IMITATIONS if name not in REFUSING])
