@@ -29,6 +29,11 @@ class Mouth:
         self._has_draft = False
         self._patience = Patience()
 
+    @property
+    def speaks_in_messages(self) -> bool:
+        """True where the person reads whole messages as they come, and never a piece that may be taken back."""
+        return not self._surface.takes_drafts
+
     async def draft(self, delta: Delta, turn: TurnContext) -> None:
         """Show a piece of text that may still be taken back."""
         if not self._surface.takes_drafts or not (delta.text or delta.thinking):

@@ -37,7 +37,8 @@ def repair(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[st
 def merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Join neighbours of one role, results of tools aside, so that roles alternate.
 
-    Texts are joined by a blank line; calls and pictures are kept. The joined message has the id of the first.
+    Texts are joined by a blank line, except one that continues the text before it; calls and pictures are kept. The
+    joined message has the id of the first.
     """
     roles = [message.role for message in messages]
     if not any(map(eq, roles, roles[1:])) or all(one != other or one == "tool" for one, other in pairwise(roles)):
@@ -162,7 +163,7 @@ def _joined(group: list[Message]) -> Message:
     parts: list[Part] = []
     said = False
     for message in group:
-        apart = said
+        apart = said and not message.continues
         for part in message.parts:
             if not isinstance(part, Text):
                 parts.append(part)

@@ -12,8 +12,9 @@ from typing import Literal
 import structlog
 
 from .history import merged
+from .nudge import note
 from .ports import PromptSection
-from .types.inference import Request, ToolSpec
+from .types.inference import Request, ToolChoice, ToolSpec
 from .types.messages import Message, Text, system
 from .types.turn import TurnContext
 
@@ -69,9 +70,11 @@ def build(
     """Return the request for the next step; `turn` itself is left without prompt text.
 
     The last step may call nothing, for nothing that it called could be answered: it is asked with the choice `none`.
+    A reply in words that was cut is not forced into calls.
     """
     is_last = turn.steps_left <= 1
-    tail = _joined([context, turn.nudge])
+    tail = _joined([context, note(turn, tools)])
+    wanted: ToolChoice = "auto" if turn.is_unfinished else tool_choice
     history = merged(turn.view)
     messages, tail = with_tail(history, tail)
     return Request(
@@ -81,7 +84,7 @@ def build(
         profile=turn.route.profile,
         messages=(*head, *messages),
         tools=tools,
-        tool_choice="none" if is_last or not tools else tool_choice,
+        tool_choice="none" if is_last or not tools else wanted,
         tail=tail,
     )
 

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 _MOST_TOOLS_LISTED = 20
 _EQUAL_RESULTS = 2  # the third call of the same kind is refused
-_CYCLE_LENGTHS = (1,)
+_CYCLE_LENGTHS = (1, 2, 3, 4)
 _RESETS = "wait"
 
 
@@ -47,9 +47,10 @@ class CallGate:
             return _unknown(call.name, tuple(self._tools))
         if text := self._misfit(call, tool.spec):
             return text
-        if tool.is_work and _repeats(call, turn):
+        if tool.is_work and (length := _cycle_length(call, turn)):
+            what = "the same call has" if length == 1 else f"the same round of {length} calls has"
             return (
-                f"`{call.name}` was not run again: the same call has given the same result {_EQUAL_RESULTS} times in "
+                f"`{call.name}` was not run again: {what} given the same result {_EQUAL_RESULTS} times in "
                 "a row and would only repeat it. Use that result, change the arguments, try another way, or say what "
                 "stands in the way."
             )
@@ -104,16 +105,18 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     return f"there is no tool {shown(name)}{did_you_mean(name, known)}{listed}"
 
 
-def _repeats(call: ToolCall, turn: TurnContext) -> bool:
-    """Tell whether `call` would go on with a cycle of work calls whose results no longer change."""
+def _cycle_length(call: ToolCall, turn: TurnContext) -> int:
+    """Return how many work calls the cycle has that `call` would go on with and whose results no longer change."""
     past = _past(turn)
     sign = _sign(call)
-    return any(_is_cycle(past[-length * _EQUAL_RESULTS :], length, sign) for length in _CYCLE_LENGTHS)
+    lengths = (each for each in _CYCLE_LENGTHS if _is_cycle(past[-each * _EQUAL_RESULTS :], each, sign))
+    return next(lengths, 0)
 
 
 def _is_cycle(past: list[tuple[str, str]], length: int, sign: str) -> bool:
     rounds = [past[start : start + length] for start in range(0, len(past), length)]
-    return len(past) == length * _EQUAL_RESULTS and all(r == rounds[0] for r in rounds) and rounds[0][0][0] == sign
+    is_round = len(past) == length * _EQUAL_RESULTS and all(each == rounds[0] for each in rounds)
+    return is_round and sign in {known for known, _ in rounds[0]}
 
 
 def _past(turn: TurnContext) -> list[tuple[str, str]]:

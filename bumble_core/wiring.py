@@ -90,7 +90,7 @@ class Wiring:
         choices = FileModelChoices(home, files)
         providers = self._named("provider", Provider, lambda p: p.name, **kept)
         inference = self._slot("inference", Inference, providers=providers, **kept)
-        meter = MeteredInference(inference, broadcast, settings.cognition.max_context_tokens)
+        meter = MeteredInference(inference, broadcast, settings.cognition, counter)
         tools: Mapping[str, Tool] = self._named(
             "tool",
             Tool,

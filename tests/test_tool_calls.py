@@ -198,6 +198,13 @@ def test_deeply_nested_arguments_pass_where_the_schema_lets_them() -> None:
         ((read("a"), ("say", {"message": "m"}, "delivered", "ok"), read("a")), True),
         ((read("a"), read("a"), ("wait", {"seconds": 1}, "waited", "ok")), False),
         ((read("a"), read("a"), ("wait", {"seconds": 1}, "no", "error")), True),
+        ((read("a"), read("b"), read("a"), read("b")), True),
+        ((read("b"), read("a"), read("b"), read("a")), True),
+        ((read("a"), read("b"), read("a", "other text"), read("b")), False),
+        ((read("a"), read("b"), read("a")), False),
+        ((read("b"), read("c"), read("b"), read("c")), False),
+        ((read("a"), read("b"), read("c"), read("d")) * 2, True),
+        ((read("a"), read("b"), ("wait", {"seconds": 1}, "waited", "ok"), read("a"), read("b")), False),
     ],
     ids=[
         "twice",
@@ -212,11 +219,23 @@ def test_deeply_nested_arguments_pass_where_the_schema_lets_them() -> None:
         "saying-between",
         "waiting-between",
         "failed-wait-between",
+        "two-in-turns",
+        "two-in-turns-the-other-first",
+        "in-turns-with-a-change",
+        "not-yet-twice",
+        "a-way-out-of-a-cycle",
+        "four-in-turns",
+        "waiting-in-a-cycle",
     ],
 )
 def test_the_third_equal_call_in_a_row_is_refused(past: tuple[Past, ...], refused: bool) -> None:
     text = refusal("read_note", turn=after(*past), path="a")
-    assert (text is not None and "same call" in text and "change the arguments" in text) is refused
+    assert (text is not None and "the same" in text and "change the arguments" in text) is refused
+
+
+def test_a_cycle_of_calls_is_named_by_its_length() -> None:
+    past = (read("a"), read("b"), read("a"), read("b"))
+    assert "the same round of 2 calls has given" in str(refusal("read_note", turn=after(*past), path="a"))
 
 
 def test_the_order_of_arguments_makes_no_other_call() -> None:

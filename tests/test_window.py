@@ -7,9 +7,11 @@ from typing import Any
 
 from bumble_core import assistant, user
 from bumble_core.asking import complete
+from bumble_core.builtin.tokens import CharacterCounter
 from bumble_core.errors import ContextOverflow
 from bumble_core.metering import MeteredInference
 from bumble_core.types.inference import Completion, Delta, ModelRef, Profile, Request
+from bumble_core.types.settings import Cognition
 
 REF = ModelRef(provider="scripted", model="model")
 
@@ -38,7 +40,7 @@ class Recording:
 
 async def test_h04_requests_of_other_stages_leave_with_the_same_window() -> None:
     inner = Recording()
-    meter = MeteredInference(inner, lambda event: None, 8_192)
+    meter = MeteredInference(inner, lambda event: None, Cognition(max_context_tokens=8_192), CharacterCounter())
     profile = Profile(name="reflex", max_tokens=8)
     for purpose in ("route", "compact", "job"):
         request = Request(owner="turn_1", purpose=purpose, models=(REF,), profile=profile, messages=(user("?"),))

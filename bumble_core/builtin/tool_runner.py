@@ -22,6 +22,8 @@ _GRACE_S = 0.5  # for a cancelled call to clean up; a person who cancels the tur
 class ParallelToolRunner:
     """One task per call, each with a deadline; one that raises, hangs or floods does not touch its siblings.
 
+    What is meant to end the program (`SystemExit`, `KeyboardInterrupt`) is no answer and ends it.
+
     The deadline is what the configuration says of the tool, else what the tool says, else the one of all tools.
     """
 
@@ -59,7 +61,7 @@ class ParallelToolRunner:
         finally:
             await _stopped(task, call)
         if not finished:
-            return _failed(call, "timeout", f"no answer within {timeout_s:g} s")
+            return _failed(call, "timeout", f"timed out: no answer within {timeout_s:g} s")
         try:
             return task.result()
         except ToolError as error:
@@ -80,10 +82,8 @@ class ParallelToolRunner:
 async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
     try:
         result: object = await tool.call(call, turn)
-    except (Exception, asyncio.CancelledError):
+    except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt):
         raise
-    except SystemExit as error:  # in a task it would end the event loop, and so would the others below
-        raise RuntimeError(f"the tool tried to end the program with {error.code!r}") from error
     except BaseException as error:
         raise RuntimeError(f"the tool raised {type(error).__name__}: {error}") from error
     if not isinstance(result, ToolResult):
@@ -94,6 +94,8 @@ async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
 async def _stopped(task: asyncio.Task[ToolResult], call: ToolCall) -> None:
     """Cancel a call that still runs; one that does not listen is left behind, so that nobody waits for it."""
     if task.done():
+        if not task.cancelled():
+            task.exception()  # has been seen: where it ends the program, nobody asks for it any more
         return
     task.cancel()
     _, deaf = await asyncio.wait([task], timeout=_GRACE_S)

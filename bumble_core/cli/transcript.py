@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ..history import merged
 from ..types.messages import Message, ToolCall, ToolResult
 from ..types.turn import Turn
 
@@ -39,7 +40,7 @@ def entries(turn: Turn) -> Iterator[Entry]:
     """Yield what happened in a turn, in its order; each delivered text once."""
     unseen = list(turn.delivered)
     results = {result.call_id: result for message in turn.messages for result in message.tool_results}
-    for message in turn.messages:
+    for message in _whole(turn.messages):
         if message.role == "user":
             yield Entry(kind="input", text=message.text)
         elif message.role == "assistant":
@@ -83,6 +84,20 @@ def arguments_line(call: ToolCall, width: int | None = None) -> str:
     given = " ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in call.arguments.items())
     line = " ".join((given or call.raw).split())
     return line if width is None or len(line) <= width else line[: width - 1] + "…"
+
+
+def _whole(messages: tuple[Message, ...]) -> Iterator[Message]:
+    """Yield the messages with replies that were cut by their length put together again."""
+    before: Message | None = None
+    for message in messages:
+        if before is not None and message.continues:
+            (before,) = merged((before, message))
+            continue
+        if before is not None:
+            yield before
+        before = message
+    if before is not None:
+        yield before
 
 
 def _written(message: Message, unseen: list[str]) -> Iterator[Entry]:
@@ -154,4 +169,5 @@ def _costs(turn: Turn) -> str:
     calls = ", ".join(f"{purpose} {count}" for purpose, count in turn.calls.items()) or "none"
     estimated = ", estimated" if turn.usage.estimated else ""
     tokens = f"{turn.usage.input_tokens} tokens in, {turn.usage.output_tokens} out{estimated}"
-    return f"  ({tokens}; requests: {calls})"
+    cost = "" if turn.cost is None else f"; cost {turn.cost:.4g}"
+    return f"  ({tokens}; requests: {calls}{cost})"

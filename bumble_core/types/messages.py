@@ -74,13 +74,17 @@ Part = Annotated[Text | Thinking | Image | ToolCall | ToolResult, Field(discrimi
 
 
 class Message(Value):
-    """One entry of a conversation. A tool message holds one result; `pinned` keeps it through compaction."""
+    """One entry of a conversation. A tool message holds one result; `pinned` keeps it through compaction.
+
+    The text of one that `continues` goes on where the message before it was cut, maybe in the middle of a word.
+    """
 
     id: str = Field(default_factory=lambda: new_id("msg"))
     role: Role
     parts: tuple[Part, ...]
     source: Source
     pinned: bool = False
+    continues: bool = False
 
     @property
     def text(self) -> str:
