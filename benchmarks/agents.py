@@ -16,6 +16,7 @@ from bumble_router import RouterConfig, RouterPlugin
 from bumble_talk import TalkPlugin
 
 from bumble_core import PluginConfig, Runtime, Settings, assemble
+from bumble_core.http.transports import is_fast_installed
 from bumble_core.types.messages import Message, ToolCall, ToolResult, assistant, tool_message, user
 from bumble_core.types.turn import Turn
 
@@ -23,13 +24,13 @@ SESSION = "long"
 _WORDS = "The ferry leaves at nine from the northern quay and takes an hour and a half to the island. "
 
 
-def agent(home: Path, url: str) -> Runtime:
-    """Assemble an agent whose window holds any history; jobs are left alone."""
+def agent(home: Path, url: str, *, plain: bool) -> Runtime:
+    """Assemble an agent whose window holds any history; jobs are left alone. `plain` leaves the extra `fast` out."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))  # as the command does
     os.environ.pop("OPENAI_BASE_URL", None)
     nothing = PluginConfig()
     plugins = {
-        "openai": OpenAIPlugin(OpenAIConfig(base_url=f"{url}/v1")),
+        "openai": OpenAIPlugin(OpenAIConfig(base_url=f"{url}/v1", fast_transport=not plain)),
         "router": RouterPlugin(RouterConfig()),
         "judge": JudgePlugin(nothing),
         "compactor": CompactorPlugin(nothing),
@@ -60,3 +61,8 @@ def _turn(number: int) -> Turn:
     return Turn(
         id=f"turn_{number}", session_id=SESSION, started=at, finished=at, status="done", messages=said, delivered=("x",)
     )
+
+
+def transport(*, plain: bool) -> str:
+    """Name what an agent's requests travel with."""
+    return "aiohttp" if is_fast_installed() and not plain else "httpx"

@@ -1,6 +1,6 @@
 """CPU of one turn on a long history, beside a bare loop that sends the same messages.
 
-    python -m benchmarks.long_history [--quick] [--json]
+    python -m benchmarks.long_history [--quick] [--json] [--plain]
 
 Both send the same bytes' worth of messages and tools to the same server and read the same reply. The turn does all
 that a turn does: session, routing, prompt, counting, storing. `first` is the first turn after a start, which reads the
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.agents import SESSION, agent, history
+from benchmarks.agents import SESSION, agent, history, transport
 from benchmarks.bare import BareLoop, cpu_ms
 from benchmarks.stub import StubProcess
 from bumble_core.chat import encode_request
@@ -30,6 +30,7 @@ _TOKENS = 20
 
 @dataclass(frozen=True)
 class Row:
+    transport: str
     messages: int
     bare_ms: float
     later_ms: float
@@ -38,17 +39,16 @@ class Row:
     connections: int
 
 
-async def measure(size: int, rounds: int) -> Row:
+async def measure(size: int, rounds: int, *, plain: bool) -> Row:
     with StubProcess(_TOKENS) as stub, TemporaryDirectory() as home:
-        async with agent(Path(home), stub.url) as runtime:
+        async with agent(Path(home), stub.url, plain=plain) as runtime:
             await runtime.sessions.restore(SESSION, history(size))
-        async with agent(Path(home), stub.url) as runtime:
+        async with agent(Path(home), stub.url, plain=plain) as runtime:
             before = time.process_time()
             events = [event async for event in runtime.stream("And the last ferry back?", session=SESSION)]
             first_ms = (time.process_time() - before) * 1000
             request = next(event.request for event in events if isinstance(event, Inferred))
             assert len(request.messages) >= size
-            connections = stub.seen().connections
             bare = BareLoop(stub.url, dict(encode_request(request, "m")))
             turn = lambda: runtime.answer("And the last ferry back?", session=SESSION)  # noqa: E731
             await cpu_ms(2, bare=bare.ask, turn=turn)
@@ -56,6 +56,7 @@ async def measure(size: int, rounds: int) -> Row:
             await bare.aclose()
             connections = stub.seen().connections - 1
     return Row(
+        transport=transport(plain=plain),
         messages=size,
         bare_ms=spent["bare"],
         later_ms=spent["turn"],
@@ -69,17 +70,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one small history, to see that it runs")
     parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    parser.add_argument("--plain", action="store_true", help="without the extra `fast`, also where it is installed")
     chosen = parser.parse_args()
     sizes, rounds = (_QUICK_SIZES, _QUICK_ROUNDS) if chosen.quick else (_SIZES, _ROUNDS)
-    rows = [asyncio.run(measure(size, rounds)) for size in sizes]
+    rows = [asyncio.run(measure(size, rounds, plain=chosen.plain)) for size in sizes]
     if chosen.json:
         print(json.dumps([asdict(row) for row in rows]))
         return
-    print("messages   bare ms  later ms  first ms  later/bare  connections")
+    print("transport  messages   bare ms  later ms  first ms  later/bare  connections")
     for row in rows:
         print(
-            f"{row.messages:8}  {row.bare_ms:8.2f}  {row.later_ms:8.2f}  {row.first_ms:8.1f}  {row.ratio:10.2f}  "
-            f"{row.connections:11}"
+            f"{row.transport:9}  {row.messages:8}  {row.bare_ms:8.2f}  {row.later_ms:8.2f}  {row.first_ms:8.1f}  "
+            f"{row.ratio:10.2f}  {row.connections:11}"
         )
 
 

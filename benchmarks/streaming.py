@@ -1,6 +1,6 @@
 """CPU per streamed token and per text turn, beside a bare loop on the same server.
 
-    python -m benchmarks.streaming [--quick] [--json]
+    python -m benchmarks.streaming [--quick] [--json] [--plain]
 
 `provider` is the openai provider alone, `turn` a whole turn of `Runtime.answer`: session, routing, prompt, storing.
 `together`: the server sends as fast as it can, so that one read holds many tokens; `apart`: a millisecond between two
@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.agents import agent
+from benchmarks.agents import agent, transport
 from benchmarks.bare import BareLoop, cpu_ms
 from benchmarks.stub import StubProcess
 from bumble_core import Runtime
@@ -47,10 +47,10 @@ class Row:
     token_ratio: float = 1.0
 
 
-async def measure(tokens: int, apart_s: float, rounds: int) -> dict[str, float]:
+async def measure(tokens: int, apart_s: float, rounds: int, *, plain: bool) -> dict[str, float]:
     """Return the CPU of one reply of `tokens` tokens, in milliseconds, by kind."""
     with StubProcess(tokens, apart_s) as stub, TemporaryDirectory() as home:
-        async with agent(Path(home), stub.url) as runtime:
+        async with agent(Path(home), stub.url, plain=plain) as runtime:
             request = _request()
             bare = BareLoop(stub.url, dict(encode_request(request, "m")))
             asks = {"bare": bare.ask, "provider": _provider(runtime, request), "turn": _turn(runtime)}
@@ -89,11 +89,11 @@ def _turn(runtime: Runtime) -> Callable[[], Awaitable[object]]:
     return lambda: runtime.answer(_WORDS, session=f"s{next(sessions)}")
 
 
-async def table(*, quick: bool) -> list[Row]:
+async def table(*, quick: bool, plain: bool) -> list[Row]:
     found = []
     for pace, apart_s in (("together", 0.0), ("apart", _APART_S)):
         rounds = 1 if quick else _ROUNDS[pace]
-        sizes = [await measure(tokens, apart_s, rounds) for tokens in (_SHORT, _TEXT_TURN, _LONG)]
+        sizes = [await measure(tokens, apart_s, rounds, plain=plain) for tokens in (_SHORT, _TEXT_TURN, _LONG)]
         found += rows(pace, *sizes)
         if quick:
             break
@@ -104,11 +104,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds at one pace, to see that it runs")
     parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    parser.add_argument("--plain", action="store_true", help="without the extra `fast`, also where it is installed")
     chosen = parser.parse_args()
-    found = asyncio.run(table(quick=chosen.quick))
+    found = asyncio.run(table(quick=chosen.quick, plain=chosen.plain))
     if chosen.json:
         print(json.dumps([asdict(row) for row in found]))
         return
+    print(f"The bare loop uses httpx, the others {transport(plain=chosen.plain)}.")
     print("pace      kind      text turn ms   /bare   token us   /bare")
     for row in found:
         print(

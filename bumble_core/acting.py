@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import structlog
 
+from .consent import agrees, agrees_always
 from .contract import kept
-from .delivery import Mouth, is_yes
+from .delivery import Mouth
 from .journal import Journal
+from .outputs import limited
 from .ports import Emit, Tool, ToolRunner
-from .tool_calls import CallGate, approval, limited
+from .tool_calls import CallGate
 from .types.events import ToolFinished, ToolStarted
 from .types.messages import ResultStatus, ToolCall, ToolResult, tool_message
 from .types.settings import Tools
@@ -67,11 +69,14 @@ class Hands:
     async def _refusal(self, call: ToolCall, turn: TurnContext) -> str | None:
         if (problem := self.gate.refusal(call, turn)) is not None:
             return problem
-        if approval(call, self.settings) == "ask":
-            reply = await self.mouth.approve(call, turn)
-            if not is_yes(reply):
-                return "the user refused this call" if reply.answered else "nobody could be asked to approve this call"
-        return None
+        if not self.gate.must_ask(call, turn):
+            return None
+        reply = await self.mouth.approve(call, turn)
+        if agrees_always(reply):
+            self.gate.agree(call, turn)
+        if agrees(reply):
+            return None
+        return "the user refused this call" if reply.answered else "nobody could be asked to approve this call"
 
     async def _ordered(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
         """Yield results as they come, but words for the user in the order of the calls that say them."""
@@ -102,7 +107,9 @@ class Hands:
             log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=repr(error))
 
     async def _told(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
-        if result.said:
+        if result.said and result.said.strip() in (text.strip() for text in turn.said):
+            result = result.model_copy(update={"content": "not sent again: the user has just been told exactly this"})
+        elif result.said:
             turn, delivery = await self.mouth.deliver(result.said, turn)
             update = (
                 {"content": "delivered to the user"}

@@ -6,18 +6,18 @@ import asyncio
 
 import structlog
 
+from .consent import question_about
 from .contract import kept
 from .patience import Patience
 from .ports import Emit, Surface
 from .types.events import Said
 from .types.inference import Delta
 from .types.messages import ToolCall
-from .types.surfaces import Answer, Delivery, Question
+from .types.surfaces import Answer, Delivery
 from .types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
 
-_YES, _NO = "yes", "no"
 _LONGEST_S = 30.0  # for a surface to take one text; a person who is asked has the whole turn
 
 
@@ -28,6 +28,11 @@ class Mouth:
         self._surface, self._emit = surface, emit
         self._has_draft = False
         self._patience = Patience()
+
+    @property
+    def speaks_in_messages(self) -> bool:
+        """True where the person reads whole messages as they come, and never a piece that may be taken back."""
+        return not self._surface.takes_drafts
 
     async def draft(self, delta: Delta, turn: TurnContext) -> None:
         """Show a piece of text that may still be taken back."""
@@ -65,14 +70,8 @@ class Mouth:
 
     async def approve(self, call: ToolCall, turn: TurnContext) -> Answer:
         """Ask whether a call may run; `answered` is False where nobody can be asked."""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-        question = Question(text=f"Run {call.name}({arguments})?", choices=(_YES, _NO))
         try:
-            return kept(await self._surface.ask(question, turn), Answer, "`ask`")
+            return kept(await self._surface.ask(question_about(call), turn), Answer, "`ask`")
         except Exception as error:
             log.warning("surface.ask_failed", surface=self._surface.name, error=repr(error))
             return Answer(answered=False)
-
-
-def is_yes(answer: Answer) -> bool:
-    return answer.answered and answer.text.strip().lower() == _YES

@@ -61,6 +61,7 @@ _NO_MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TOO_LARGE_FOR_LIMIT = re.compile(r"request too large", re.IGNORECASE)
+_NO_PARAMETER = re.compile(r"unsupported param|param requires", re.IGNORECASE)  # llama.cpp, with the status 500
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -132,7 +133,9 @@ def _request_problem(status: int | None, said: _Said, text: str, models: str) ->
         return InvalidRequest(f"{text}; check `base_url`, and the model: {models}")
     if status < 400:
         return InvalidRequest(f"{text}; `base_url` should name the address it redirects to")
-    return InvalidRequest(text) if (status < 500 and status not in (408, 429)) or status == 501 else None
+    if status == 501 or (status == 500 and _NO_PARAMETER.search(said.message)):
+        return InvalidRequest(text)
+    return InvalidRequest(text) if status < 500 and status not in (408, 429) else None
 
 
 def _trouble(status: int | None, said: _Said, text: str, retry_after_s: float | None) -> InferenceError:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from operator import eq, is_
 
 from .types.messages import Message, Part, Text, ToolCall, ToolResult
 
@@ -28,7 +29,7 @@ def repair(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[st
     history = GrowingHistory()
     history.add(messages)
     repaired, problems = history.repaired()
-    if len(repaired) == len(messages) and all(a is b for a, b in zip(repaired, messages, strict=True)):
+    if len(repaired) == len(messages) and all(map(is_, repaired, messages)):
         return messages, ()
     return repaired, problems
 
@@ -36,10 +37,11 @@ def repair(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[st
 def merged(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Join neighbours of one role, results of tools aside, so that roles alternate.
 
-    Texts are joined by a blank line; calls and pictures are kept. The joined message has the id of the first.
+    Texts are joined by a blank line, except one that continues the text before it; calls and pictures are kept. The
+    joined message has the id of the first.
     """
     roles = [message.role for message in messages]
-    if all(one != other or one == "tool" for one, other in pairwise(roles)):
+    if not any(map(eq, roles, roles[1:])) or all(one != other or one == "tool" for one, other in pairwise(roles)):
         return messages
     out: list[Message] = []
     for role, neighbours in groupby(messages, key=lambda message: message.role):
@@ -161,7 +163,7 @@ def _joined(group: list[Message]) -> Message:
     parts: list[Part] = []
     said = False
     for message in group:
-        apart = said
+        apart = said and not message.continues
         for part in message.parts:
             if not isinstance(part, Text):
                 parts.append(part)

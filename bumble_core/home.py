@@ -12,7 +12,7 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock, Timeout
 
-from .builtin.atomic import sweep, write_atomically
+from .atomic import sweep, write_atomically
 from .entity_folder import entity_folder
 from .errors import HomeError
 from .ports import Files

@@ -55,11 +55,11 @@ _slot = pluggy.HookspecMarker(PROJECT)(firstresult=True)
 
 
 @_collect
-def bumble_providers(home: Path, clock: Clock, settings: Settings) -> Sequence[Provider]:
+def bumble_providers(home: Path, files: Files, clock: Clock, settings: Settings) -> Sequence[Provider]:
     """Offer inference backends.
 
     A provider's `name` is what stands before the colon in `provider:model`. `home` is the entity's folder, for what
-    a provider learns about a server.
+    a provider learns about a server; what it writes there goes through `files`.
     """
     raise NotImplementedError
 

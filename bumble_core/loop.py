@@ -1,39 +1,40 @@
 """One turn, start to end. Read this module first.
 
-    route, then each step: make room, ask, act; judge when the model stops calling tools or asks to end.
+    route, then each step: ask, act; judge when the model stops calling tools, asks to end, or only speaks.
 
-A turn is a chain of `TurnContext` values. Whatever ends it, a model that fails, a clock that runs out, a person who
+A turn is a chain of `TurnContext` values. Whatever ends it, a model that fails, a budget that is spent, a person who
 cancels, it ends with every call answered and with words for the user or a clear error.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import structlog
 
 from .acting import Hands, answer
 from .contract import kept
 from .delivery import Mouth
-from .errors import ContextOverflow, ContractError, InferenceError
+from .errors import BudgetSpent, InferenceError
 from .journal import Journal
 from .ports import Emit, Inference, Judge, Router, SignalSource, TokenCounter
 from .prompt import Prompt
 from .room import Room
-from .tool_calls import with_safe_calls
-from .types.events import Drafted, Judged, Routed, Steered
-from .types.inference import Completion, Profile, Request
+from .routing import default_route, escalated, routed
+from .steering import Steering
+from .thinking import Mind
+from .types.events import Judged, Routed, Steered
 from .types.messages import ResultStatus, assistant, user
 from .types.settings import Settings
-from .types.turn import Limits, Route, TurnContext, TurnInput, Verdict
+from .types.turn import Limits, TurnContext, TurnInput, Verdict
 
 log = structlog.get_logger(__name__)
 
 BROKEN_OFF = "[This reply broke off here and was not finished.]"
+_MOST_CUTS = 4  # replies in words that are cut, in a row; a weak model does not find an end by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +52,22 @@ class Stages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLoop:
-    """Everything that one turn needs beside its input. `steering` holds words that arrive while it runs."""
+    """Everything that one turn needs beside its input. `steering` takes words that arrive while it runs."""
 
     stages: Stages
     settings: Settings
     journal: Journal
+    mind: Mind
     hands: Hands
     mouth: Mouth
     emit: Emit
-    steering: deque[str]
+    steering: Steering
 
     async def run(self, input: TurnInput, limits: Limits) -> TurnContext:
         """Answer one message. Cancelling it gives a turn with status `cancelled`; it does not raise."""
-        turn = TurnContext.begin(input, default_route(input, self.settings), limits)
+        is_in_messages = self.mouth.speaks_in_messages
+        route = default_route(input, self.settings)
+        turn = TurnContext.begin(input, route, limits, speaks_in_messages=is_in_messages)
         deadline = asyncio.timeout(limits.deadline_s)
         try:
             await asyncio.sleep(0)  # what was cancelled before this point is cancelled here
@@ -77,6 +81,8 @@ class TurnLoop:
                 passed = f"the turn's deadline of {limits.deadline_s:g} s passed"
                 turn = await self._answered(self.journal.caught_up(turn), "timeout", passed)
                 turn = turn.ended("capped", f"no end within {limits.deadline_s:g} s")
+            except BudgetSpent as error:
+                turn = self.journal.caught_up(turn).ended("capped", str(error))
             except InferenceError as error:
                 await self.mouth.withdraw(turn)
                 turn = await self._broken_off(self.journal.caught_up(turn), error.partial)
@@ -87,111 +93,95 @@ class TurnLoop:
 
     async def _steps(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
         """Yield the turn after everything that happens to it; the last one says how it ended."""
-        turn = await self._route(turn)
+        turn = await routed(turn, self.stages.router, self.stages.signals, self.settings)
+        self.emit(Routed(turn.input.id, turn.route))
         context = await self.stages.prompt.context_text(turn)
         while turn.steps_left > 0:
             turn = await self._steer(turn)
             yield turn
-            async with aclosing(self._ask(turn, context)) as asked:
+            async with aclosing(self.mind.ask(turn, context)) as asked:
                 async for turn in asked:
                     yield turn
-            if turn.pending_calls and not turn.steps_left:
-                turn = await self._answered(turn, "refused", "the turn has no step left")
+            turn = self._escalated(turn)
+            async with aclosing(self._act(turn)) as acted:
+                async for turn in acted:
+                    yield turn
+            if not _may_be_over(turn):
+                continue
+            if turn.is_unfinished:
                 break
-            if turn.pending_calls:
-                await self.mouth.withdraw(turn)
-                async with aclosing(self.hands.act(turn)) as acted:
-                    async for turn in acted:
-                        yield turn
-                if not turn.end_requested:
-                    continue
             turn = await self._judge(turn)
             yield turn
-            if turn.verdicts[-1].done and not (self.steering and turn.steps_left):
+            is_done = turn.verdicts[-1].done
+            if is_done and not (self.steering and turn.steps_left):
+                self.steering.close()
                 yield turn.ended("done")
                 return
-            if turn.verdicts[-1].done and turn.closing_text:
+            if is_done and turn.closing_text:
                 turn, _ = await self.mouth.deliver(turn.closing_text, turn)
             await self.mouth.withdraw(turn)
-        yield turn.ended("capped", f"stopped after {turn.step} steps and {turn.pushbacks} push-backs")
-
-    async def _route(self, turn: TurnContext) -> TurnContext:
-        signals: dict[str, float] = {}
-        for source in self.stages.signals:
-            try:
-                for name, value in (await source.read(turn.input)).items():
-                    signals[name] = max(value, signals.get(name, value))
-            except Exception as error:
-                log.warning("signal.failed", source=type(source).__name__, error=repr(error))
-        input = turn.input.model_copy(update={"signals": signals})
-        try:
-            route = kept(await self.stages.router.route(input), Route, "the router")
-            if not route.models:
-                raise ContractError("the router gave a route without a model")
-        except Exception as error:
-            log.warning("router.failed", router=type(self.stages.router).__name__, error=repr(error))
-            route = default_route(input, self.settings, f"the router failed: {error}")
-        self.emit(Routed(input.id, route))
-        return replace(turn, input=input, route=route)
+        yield turn.ended("capped", self._limit_reached(turn))
 
     async def _steer(self, turn: TurnContext) -> TurnContext:
-        while self.steering:
-            message = user(self.steering.popleft())
+        """Add the words that have come; what was written of a reply before them is delivered as it is."""
+        if self.steering and turn.is_unfinished and turn.closing_text:
+            turn, _ = await self.mouth.deliver(turn.closing_text, turn)
+        for text in self.steering.take():
+            message = user(text)
             await self.journal.append(message)
-            self.emit(Steered(turn.input.id, message.text))
-            turn = turn.appended(message)
+            self.emit(Steered(turn.input.id, text))
+            turn = turn.heard(message)
         return turn
 
-    async def _ask(self, turn: TurnContext, context: str) -> AsyncGenerator[TurnContext, None]:
-        """Ask the model once; a request that does not fit is compacted to the window that the server named.
+    def _escalated(self, turn: TurnContext) -> TurnContext:
+        after = escalated(turn, self.settings) if turn.cuts else turn
+        if after is not turn:
+            self.emit(Routed(after.input.id, after.route))
+        return after
 
-        The turn is yielded when it fits and when it is answered.
-        """
-        turn, request, tokens = await self.stages.room.fitted(turn, context)
-        yield turn
-        try:
-            completion = await self._stream(request, turn)
-        except ContextOverflow as error:
-            if error.partial:
-                raise
-            await self.mouth.withdraw(turn)
-            window = min(error.window or tokens, tokens)
-            turn, request, tokens = await self.stages.room.fitted(turn, context, window)
-            yield turn
-            completion = await self._stream(request, turn)
-        usage = completion.usage
-        if usage.input_tokens and not usage.estimated:
-            self.stages.counter.learn(tokens, usage.input_tokens, completion.model)
-        completion = with_safe_calls(completion, turn)
-        if not completion.message.is_empty:
-            await self.journal.append(completion.message)
-        yield turn.answered(completion)
-
-    async def _stream(self, request: Request, turn: TurnContext) -> Completion:
-        async with aclosing(self.stages.inference.stream(request)) as stream:
-            async for item in stream:
-                if isinstance(item, Completion):
-                    return item
-                self.emit(Drafted(turn.input.id, item))
-                await self.mouth.draft(item, turn)
-        raise InferenceError("the model gave no completion")
+    async def _act(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
+        """Have the calls of the step run; nothing that the last step calls could be answered."""
+        if not turn.pending_calls:
+            return
+        await self.mouth.withdraw(turn)
+        if not turn.steps_left:
+            yield await self._answered(turn, "refused", "the turn has no step left")
+            return
+        async with aclosing(self.hands.act(turn)) as acted:
+            async for after in acted:
+                yield after
 
     async def _judge(self, turn: TurnContext) -> TurnContext:
-        """Ask whether the turn may end; push-backs that are used up end it as it is."""
-        if turn.pushbacks >= turn.limits.max_pushbacks and turn.visible_text:
+        """Ask whether the turn may end; push-backs that are used up end it as it is.
+
+        A step of `say` alone is no wish to end: without a judge's word the turn goes on, and its no is not counted.
+        """
+        only_said = turn.said_in_a_row > 0
+        if turn.pushbacks >= turn.limits.max_pushbacks and turn.visible_text and not only_said:
             verdict = Verdict(done=True, decided_by="kernel", reason="the judge's push-backs are used up")
         else:
             try:
                 verdict = kept(await self.stages.judge.judge(turn), Verdict, "the judge")
             except Exception as error:
                 log.warning("judge.failed", judge=type(self.stages.judge).__name__, error=repr(error))
-                verdict = Verdict(done=True, decided_by="kernel", reason=f"the judge failed: {error}")
+                verdict = Verdict(done=not only_said, decided_by="kernel", reason=f"the judge failed: {error}")
+        on = "say" if only_said else "end_turn" if turn.end_requested else "words"
+        verdict = verdict.model_copy(update={"on": on})
         self.emit(Judged(turn.input.id, verdict))
         return turn.judged(verdict)
+
+    def _limit_reached(self, turn: TurnContext) -> str:
+        if turn.is_unfinished and turn.steps_left:
+            return f"the reply was cut by its length {turn.cuts} times in a row"
+        if turn.limits.max_steps < limits_of(self.settings).max_steps:
+            return self.mind.account.problem
+        return f"stopped after {turn.step} steps and {turn.pushbacks} push-backs"
 
     async def _close(self, turn: TurnContext) -> TurnContext:
         """Deliver the closing text; where there are no words for the user at all, the kernel finds some."""
         text = turn.closing_text
+        if not text:
+            await self.mouth.withdraw(turn)
         if not text and (turn.status != "done" or not turn.delivered):
             text = f"I could not finish this: {turn.error or 'I have no answer'}."
             message = assistant(text, source="kernel")
@@ -228,13 +218,11 @@ class TurnLoop:
         return turn
 
 
-def default_route(input: TurnInput, settings: Settings, reason: str = "no router was asked") -> Route:
-    """Return the route that is taken when no router decides: deliberate."""
-    cognition = settings.cognition
-    profile = Profile(
-        name="deliberate", max_tokens=cognition.deliberate_max_tokens, thinking=True, temperature=cognition.temperature
-    )
-    return Route(profile=profile, models=input.models, decided_by="forced", reason=reason)
+def _may_be_over(turn: TurnContext) -> bool:
+    """Tell whether the step may be the turn's last: words, a wish to end, or delivered texts and nothing else."""
+    if turn.has_called:
+        return turn.end_requested or turn.said_in_a_row > 0
+    return not turn.is_unfinished or turn.cuts >= _MOST_CUTS
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -245,4 +233,6 @@ def limits_of(settings: Settings) -> Limits:
         max_pushbacks=settings.gate.max_pushbacks,
         max_auxiliary_calls=settings.cognition.max_auxiliary_calls,
         deadline_s=settings.cognition.turn_deadline_s,
+        max_tokens=settings.cognition.turn_max_tokens,
+        max_cost=settings.cognition.turn_max_cost,
     )

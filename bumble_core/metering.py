@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
 import structlog
 
+from .account import TURN, Account
 from .contract import kept
 from .errors import BudgetSpent, InferenceError, MalformedReply
-from .ports import Emit, Inference
+from .ports import Emit, Inference, TokenCounter
+from .types.budget import Budget
 from .types.events import Inferred
-from .types.inference import Completion, Delta, Request, Usage
+from .types.inference import Completion, Delta, Request
+from .types.settings import Cognition
 
 log = structlog.get_logger(__name__)
 
-TURN = "turn"
-
-
-@dataclass(slots=True)
-class Account:
-    """What one turn or run has spent. `max_auxiliary_calls` is None for a run, which has no steps of its own."""
-
-    max_auxiliary_calls: int | None
-    emit: Emit
-    calls: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-
-    @property
-    def auxiliary_calls(self) -> int:
-        return self.calls.total() - self.calls[TURN]
-
 
 class MeteredInference:
-    """Counts before it asks, so that a stage that loops meets its limit and not the provider's bill."""
+    """Counts before it asks, so that a stage that loops meets its limit and not the provider's bill.
 
-    def __init__(self, inner: Inference, emit: Emit) -> None:
-        self._inner, self._emit = inner, emit
-        self._accounts: dict[str, Account] = {}
+    Where tokens or money are limited, a request is asked only when the longest reply that it allows can be paid too.
 
-    def open(self, owner: str, max_auxiliary_calls: int | None, emit: Emit | None = None) -> Account:
-        account = Account(max_auxiliary_calls, emit or self._emit)
-        self._accounts[owner] = account
+    Every request leaves with the configured window, whoever made it and whatever it holds: a server that sizes its
+    context per request would load the model again at each change.
+    """
+
+    def __init__(self, inner: Inference, emit: Emit, settings: Cognition, counter: TokenCounter) -> None:
+        self._inner, self._emit, self._settings, self._counter = inner, emit, settings, counter
+        self._accounts: dict[str, tuple[Account, Emit]] = {}
+
+    def open(self, owner: str, budget: Budget | None, emit: Emit | None = None) -> Account:
+        """Begin to count for a turn or a run; `budget` is None for a run."""
+        account = Account(budget, self._settings.prices)
+        self._accounts[owner] = (account, emit or self._emit)
         return account
 
     def close(self, owner: str) -> None:
@@ -53,23 +45,20 @@ class MeteredInference:
         """Pass the stream on.
 
         Raises:
-            BudgetSpent: the turn has used up its calls for other purposes than its steps.
+            BudgetSpent: the turn has used up its calls for other purposes than its steps, its tokens or its money.
             InferenceError: no model answered, the stream ended without a completion, or the occupant failed.
         """
-        account = self._accounts.get(request.owner)
-        if account is not None:
-            limit = account.max_auxiliary_calls
-            if request.purpose != TURN and limit is not None and account.auxiliary_calls >= limit:
-                raise BudgetSpent(f"`{request.purpose}`: the turn has used its {limit} auxiliary calls")
-            account.calls[request.purpose] += 1
+        request = request.model_copy(update={"context_window": self._settings.max_context_tokens})
+        account, emit = self._accounts.get(request.owner, (Account(), self._emit))
+        self._check(request, account)
+        account.calls[request.purpose] += 1
         try:
             async with aclosing(self._inner.stream(request)) as stream:
                 async for item in stream:
                     if isinstance(item, Completion):
                         check_author(item)
-                        if account is not None:
-                            account.usage += item.usage
-                        (account.emit if account is not None else self._emit)(Inferred(request, item))
+                        account.took(request, item)
+                        emit(Inferred(request, item))
                         yield item
                         return
                     yield kept(item, Delta, "inference")
@@ -79,6 +68,20 @@ class MeteredInference:
             log.warning("inference.failed", purpose=request.purpose, error=type(error).__name__)
             raise InferenceError(f"{type(error).__name__}: {error}") from error
         raise InferenceError(f"inference ended without a completion for `{request.purpose}`")
+
+    def _check(self, request: Request, account: Account) -> None:
+        budget = account.budget
+        if budget is None:
+            return
+        if request.purpose != TURN and account.auxiliary_calls >= budget.max_auxiliary_calls:
+            raise BudgetSpent(
+                f"`{request.purpose}`: the turn has used its {budget.max_auxiliary_calls} auxiliary calls"
+            )
+        if not account.is_limited:
+            return
+        tokens = self._counter.count(request.messages, request.tools, request.models[0])
+        if account.longest_reply(tokens, request.models) < request.profile.max_tokens:
+            raise BudgetSpent(f"`{request.purpose}`: {account.problem}")
 
 
 def check_author(completion: Completion) -> None:

@@ -12,8 +12,9 @@ from typing import Literal
 import structlog
 
 from .history import merged
+from .nudge import note
 from .ports import PromptSection
-from .types.inference import Request, ToolSpec
+from .types.inference import Request, ToolChoice, ToolSpec
 from .types.messages import Message, Text, system
 from .types.turn import TurnContext
 
@@ -29,10 +30,14 @@ class Prompt:
         self._system = [section for section in sections if section.placement == "system"]
         self._turn = [section for section in sections if section.placement == "turn"]
         self._rendered: dict[int, tuple[str, str]] = {}
+        self._head: tuple[Message, ...] = ()
 
-    async def system_text(self, turn: TurnContext) -> str:
-        """Return the system prompt, byte-stable while no key changes."""
-        return _joined([await self._stable(place, section, turn) for place, section in enumerate(self._system)])
+    async def head(self, turn: TurnContext) -> tuple[Message, ...]:
+        """Return the system message, or nothing; the very same one while no key changes."""
+        text = _joined([await self._stable(place, section, turn) for place, section in enumerate(self._system)])
+        if text != "".join(message.text for message in self._head):
+            self._head = (system(text),) if text else ()
+        return self._head
 
     async def context_text(self, turn: TurnContext) -> str:
         """Return the turn context with its header, or nothing when no section has anything to say."""
@@ -56,21 +61,21 @@ class Prompt:
 
 def build(
     turn: TurnContext,
-    system_text: str,
+    head: tuple[Message, ...],
     context: str,
     tools: tuple[ToolSpec, ...],
     *,
-    context_window: int,
     tool_choice: Literal["auto", "required"] = "auto",
 ) -> Request:
     """Return the request for the next step; `turn` itself is left without prompt text.
 
     The last step may call nothing, for nothing that it called could be answered: it is asked with the choice `none`.
+    A reply in words that was cut is not forced into calls.
     """
     is_last = turn.steps_left <= 1
-    tail = _joined([context, turn.nudge])
+    tail = _joined([context, note(turn, tools)])
+    wanted: ToolChoice = "auto" if turn.is_unfinished else tool_choice
     history = merged(turn.view)
-    head = (system(system_text),) if system_text else ()
     messages, tail = with_tail(history, tail)
     return Request(
         owner=turn.input.id,
@@ -79,8 +84,7 @@ def build(
         profile=turn.route.profile,
         messages=(*head, *messages),
         tools=tools,
-        tool_choice="none" if is_last or not tools else tool_choice,
-        context_window=context_window,
+        tool_choice="none" if is_last or not tools else wanted,
         tail=tail,
     )
 

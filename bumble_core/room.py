@@ -43,22 +43,20 @@ class Room:
         Raises:
             ContextOverflow: even what must stay does not fit.
         """
-        system_text = await self.prompt.system_text(turn)
+        head = await self.prompt.head(turn)
         size = window or self.settings.max_context_tokens
         limit = int(size * self.settings.history_compression.compaction_threshold_ratio)
-        request, tokens = self._built(turn, system_text, context, size)
+        request, tokens = self._built(turn, head, context)
         if tokens < limit:
             return turn, request, tokens
         turn = await self._compacted(turn, tokens, limit)
-        request, tokens = self._built(turn, system_text, context, size)
+        request, tokens = self._built(turn, head, context)
         if tokens >= size:
             raise ContextOverflow(f"what must stay needs some {tokens} tokens and the window holds {size}", size)
         return turn, request, tokens
 
-    def _built(self, turn: TurnContext, system_text: str, context: str, size: int) -> tuple[Request, int]:
-        request = build(
-            turn, system_text, context, self.tools, context_window=size, tool_choice=self.settings.tool_choice
-        )
+    def _built(self, turn: TurnContext, head: tuple[Message, ...], context: str) -> tuple[Request, int]:
+        request = build(turn, head, context, self.tools, tool_choice=self.settings.tool_choice)
         return request, self.counter.count(request.messages, request.tools, request.models[0])
 
     async def _compacted(self, turn: TurnContext, tokens: int, limit: int) -> TurnContext:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import Literal, Self, TypedDict, Unpack
 
 import structlog
 
@@ -41,6 +41,8 @@ _LEASE_WAIT_S = 600.0  # as long as a turn may take by default: a queued turn wa
 _JOB_DRAIN_S = 5.0
 _LONGEST_CLOSE_S = 10.0
 
+WhenBusy = Literal["queue", "steer"]
+
 
 class HowToAnswer(TypedDict, total=False):
     """What may be said of one turn: the keyword arguments of `Runtime.start`."""
@@ -49,6 +51,7 @@ class HowToAnswer(TypedDict, total=False):
     surface: str | Surface
     origin: Origin
     models: tuple[ModelRef, ...]
+    when_busy: WhenBusy
 
 
 class Runtime:
@@ -85,20 +88,25 @@ class Runtime:
         surface: str | Surface = "none",
         origin: Origin = "user",
         models: tuple[ModelRef, ...] = (),
+        when_busy: WhenBusy = "queue",
     ) -> TurnHandle:
-        """Begin a turn on the running event loop; a turn of the same session that still runs is waited for.
+        """Begin a turn on the running event loop.
 
-        `models` is the order for this turn alone; empty takes the user's choice, then `agent.models`.
+        `models` is the order for this turn alone; empty takes the user's choice, then `agent.models`. Where a turn of
+        the same session still runs, `queue` has the new one wait for it; `steer` adds `text` to the one that runs in
+        this runtime instead and returns its handle, as long as it listens: it answers where it was asked.
 
         Raises:
             ConfigError: no model is configured, or there is no such surface.
         """
         place = self._surface(surface)
+        if when_busy == "steer" and (running := self._steered(session, text)) is not None:
+            return running
         order = models or self.choices.chosen("interactive") or self.settings.agent.models
         if not order:
             raise ConfigError("agent.models: no model is configured; name one, for example `local:smollm2`")
         self._check_providers(order)
-        handle = TurnHandle()
+        handle = TurnHandle(session)
         input = TurnInput(
             id=new_id("turn"),
             session_id=session,
@@ -119,14 +127,16 @@ class Runtime:
         return await self.start(text, **how).result()
 
     async def stream(self, text: str, **how: Unpack[HowToAnswer]) -> AsyncGenerator[Event, None]:
-        """Run one turn and yield its events, `TurnFinished` last. Leaving early cancels the turn."""
+        """Run one turn and yield its events, `TurnFinished` last. Leaving early cancels the turn, if it began here."""
+        running = tuple(self._turns.values())
         handle = self.start(text, **how)
         try:
             async with aclosing(handle.events()) as events:
                 async for event in events:
                     yield event
         finally:
-            handle.cancel()
+            if handle not in running:
+                handle.cancel()
 
     def answer_sync(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
         """`answer` for programs without an event loop; all calls share one loop in a thread."""
@@ -168,6 +178,11 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._door.stop()
+
+    def _steered(self, session: str, text: str) -> TurnHandle | None:
+        """Return the turn of `session` that took the words."""
+        mine = (handle for handle in self._turns.values() if handle.session == session)
+        return next((handle for handle in mine if handle.steer(text)), None)
 
     def _check_providers(self, order: tuple[ModelRef, ...]) -> None:
         """Refuse an order in which every model names a provider that is not there, with what brings it."""

@@ -16,6 +16,8 @@ from typing_extensions import override
 
 _SECTION = re.compile(r"(Args|Arguments|Parameters|Raises):\s*$")
 _ITEM = re.compile(r"(\s+)(\w+)(?: \([^)]*\))?:(.*)")
+_RULED = re.compile(r"([A-Z]\w+)\n-{3,}$(?:\n(?!\n*\w.*\n-{3,}$).*)*", re.MULTILINE)
+_RULED_ITEM = re.compile(r"^(\w+)(?:, \w+)*(?: *:.*)?$", re.MULTILINE)
 _FIELD = re.compile(r":(?:(?:param|parameter|arg|argument)\b([^:]*)|(?:type|raises)\b[^:]*):(.*)")
 
 
@@ -74,11 +76,11 @@ def arguments_model(
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Separate what a function does from what its parameters mean."""
+    """Separate what a function does from what its parameters mean, in Google's, NumPy's or reST's way of writing."""
     kept: list[str] = []
     found: dict[str, str] = {}
     section, name, indent = "", "", 0
-    for line in inspect.cleandoc(text).splitlines():
+    for line in _RULED.sub(_unruled, inspect.cleandoc(text)).splitlines():
         if heading := _SECTION.match(line):
             section, name, indent = heading[1], "", 0
         elif field := _FIELD.match(line):
@@ -95,6 +97,15 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
             section = ""
             kept.append(line)
     return "\n".join(kept).strip(), found
+
+
+def _unruled(section: re.Match[str]) -> str:
+    """Write a section of NumPy's kind, a heading underlined and items at the margin, as one of Google's."""
+    heading, _, *lines = section[0].split("\n")
+    body = "\n".join(lines)
+    if _SECTION.match(f"{heading}:"):
+        body = _RULED_ITEM.sub(r"\1:", body)
+    return "\n".join((f"{heading}:", *(f"    {line}" if line else "" for line in body.split("\n"))))
 
 
 def _has_schema(hint: Any) -> bool:

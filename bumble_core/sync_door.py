@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures
+import functools
 import threading
 from collections.abc import Callable, Coroutine
 from typing import TypeVar
@@ -25,6 +27,7 @@ class LoopThread:
         self._closing = closing
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._ending: BaseException | None = None
         self._starting = threading.Lock()  # two threads may make the first call at once
 
     def run(self, work: Coroutine[object, object, T]) -> T:
@@ -36,6 +39,11 @@ class LoopThread:
         except KeyboardInterrupt:
             future.cancel()
             ended.wait(_LONGEST_END_S)
+            raise
+        except concurrent.futures.CancelledError:
+            ending, self._ending = self._ending, None
+            if ending is not None:
+                raise ending from None
             raise
 
     def stop(self) -> None:
@@ -60,10 +68,22 @@ class LoopThread:
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="bumble-loop", daemon=True)
+                work = functools.partial(self._work, self._loop)
+                self._thread = threading.Thread(target=work, name="bumble-loop", daemon=True)
                 self._thread.start()
                 atexit.register(self._leave)
             return self._loop
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run the loop until it is stopped; what is meant to end the program ends what runs and is raised by `run`."""
+        while True:
+            try:
+                loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                self._ending = error
+                loop.create_task(_cancel_all())
+            else:
+                return
 
 
 async def _noted(work: Coroutine[object, object, T], ended: threading.Event) -> T:

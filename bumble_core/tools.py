@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -39,6 +39,8 @@ class FunctionTool:
     function: Callable[..., Any]
     arguments: type[BaseModel]
     turn_parameters: tuple[str, ...] = ()
+    asks_first: bool = False
+    timeout_s: float | None = None
 
     async def call(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         """Call the function once.
@@ -78,34 +80,38 @@ class FunctionTool:
             raise ContractError(f"tool `{self.spec.name}` returned what is not JSON: {error}") from error
 
 
+class ToolTraits(TypedDict, total=False):
+    """What may be said of a tool beside its function: the keyword arguments of `tool`."""
+
+    name: str
+    description: str
+    is_work: bool
+    asks_first: bool
+    timeout_s: float
+
+
 @overload
-def tool(
-    function: Callable[..., Any], *, name: str | None = None, description: str | None = None, is_work: bool = True
-) -> FunctionTool: ...
+def tool(function: Callable[..., Any], **traits: Unpack[ToolTraits]) -> FunctionTool: ...
 @overload
+def tool(**traits: Unpack[ToolTraits]) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 def tool(
-    *, name: str | None = None, description: str | None = None, is_work: bool = True
-) -> Callable[[Callable[..., Any]], FunctionTool]: ...
-def tool(
-    function: Callable[..., Any] | None = None,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    is_work: bool = True,
+    function: Callable[..., Any] | None = None, **traits: Unpack[ToolTraits]
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
     """Return a tool named after `function`, described by its docstring, typed by its annotations.
 
-    Also a decorator: `@tool`, `@tool(is_work=False)`. Parameters are described by `Annotated[..., Field(description=
-    ...)]` or by the docstring (Google's `Args:` or reST's `:param x:`). One annotated `TurnContext` receives the turn
-    and is not shown to the model. A `ToolResult` is passed on with its call's id and name filled in, text as it is,
-    `None` as `done`, anything else as JSON.
+    Also a decorator: `@tool`, `@tool(is_work=False)`. `asks_first` has a person asked before each call, unless the
+    configuration names the tool; `timeout_s` is how long a call may take, unless the configuration says.
+
+    Parameters are described by `Annotated[..., Field(description=...)]` or by the docstring (Google's `Args:` or
+    reST's `:param x:`). One annotated `TurnContext` receives the turn and is not shown to the model. A `ToolResult`
+    is passed on with its call's id and name filled in, text as it is, `None` as `done`, anything else as JSON.
 
     Raises:
         TypeError: a parameter cannot be offered to a model; the message names it.
     """
     if function is None:
-        return lambda made: tool(made, name=name, description=description, is_work=is_work)
-    label = name or function.__name__
+        return lambda made: tool(made, **traits)
+    label = traits.get("name") or function.__name__
     if not _NAME.fullmatch(label):
         raise TypeError(f"tool `{label}`: a name has 1 to 64 letters, digits, `_` or `-`; give one with `name=`")
     text, described = read_docstring(function.__doc__ or "")
@@ -114,11 +120,13 @@ def tool(
     fields = {key: hint for key, hint in hints.items() if hint is not TurnContext}
     arguments, schema = arguments_model(label, fields, defaults, described)
     return FunctionTool(
-        spec=ToolSpec(name=label, description=text if description is None else description, parameters=schema),
-        is_work=is_work,
+        spec=ToolSpec(name=label, description=traits.get("description", text), parameters=schema),
+        is_work=traits.get("is_work", True),
         function=function,
         arguments=arguments,
         turn_parameters=turn_parameters,
+        asks_first=traits.get("asks_first", False),
+        timeout_s=traits.get("timeout_s"),
     )
 
 

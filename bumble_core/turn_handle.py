@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator
 
+from .steering import Steering
 from .types.events import Event
 from .types.turn import Turn
 
@@ -13,8 +13,9 @@ from .types.turn import Turn
 class TurnHandle:
     """Given by `Runtime.start`. Dropping the handle does not stop the turn; `cancel` does."""
 
-    def __init__(self) -> None:
-        self.steering: deque[str] = deque()
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.steering = Steering()
         self._events: list[Event] = []
         self._changed = asyncio.Event()
         self._task: asyncio.Task[Turn] | None = None
@@ -83,9 +84,7 @@ class TurnHandle:
     def steer(self, text: str) -> bool:
         """Add words of the user to the running turn; the model reads them at its next step.
 
-        Words that came too late for that stay in `steering`. False means that the turn has ended and nothing was added.
+        Where no step follows, because the turn is cancelled or fails, they stay in the log and are read in the next
+        turn. False means that the turn listens no more and nothing was added.
         """
-        if self._task is not None and self._task.done():
-            return False
-        self.steering.append(text)
-        return True
+        return self.steering.add(text)

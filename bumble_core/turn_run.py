@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+from operator import is_
 
+from .account import Account
 from .acting import Hands
 from .delivery import Mouth
 from .journal import Journal
 from .loop import TurnLoop, limits_of
 from .parts import Parts
 from .ports import Emit, Surface
+from .thinking import Mind
 from .turn_handle import TurnHandle
 from .types.events import TurnStarted
-from .types.messages import Message
+from .types.messages import Message, user
 from .types.turn import Turn, TurnInput
 
 
@@ -25,16 +29,19 @@ async def run_turn(parts: Parts, input: TurnInput, surface: Surface, handle: Tur
     await parts.sessions.begin(input)
     emit(TurnStarted(input))
     limits = limits_of(parts.settings)
-    account = parts.meter.open(input.id, limits.max_auxiliary_calls, emit)
-    loop = _loop(parts, input, Mouth(surface, emit), emit, handle)
+    account = parts.meter.open(input.id, limits, emit)
+    loop = _loop(parts, input, Mouth(surface, emit), account, emit, handle)
     handle.release()
     try:
         context = await loop.run(input, limits)
     finally:
         handle.hold()
         parts.meter.close(input.id)
+    for text in handle.steering.close():  # words that no step was left for are read in the next turn
+        context = context.appended(user(text))
+        await parts.sessions.append(input.id, context.log[-1])
     view = None if _same((*input.history, *context.log), context.view) else context.view
-    record = context.record(parts.clock.now(), account.usage, dict(account.calls))
+    record = context.record(parts.clock.now(), dict(account.calls), account.spent)
     return await parts.sessions.finish(record, view)
 
 
@@ -53,8 +60,9 @@ def never_begun(input: TurnInput, at: datetime) -> Turn:
     )
 
 
-def _loop(parts: Parts, input: TurnInput, mouth: Mouth, emit: Emit, handle: TurnHandle) -> TurnLoop:
+def _loop(parts: Parts, input: TurnInput, mouth: Mouth, account: Account, emit: Emit, handle: TurnHandle) -> TurnLoop:
     journal = Journal(parts.sessions, input.id)
+    stages = replace(parts.stages, room=replace(parts.stages.room, emit=emit))
     hands = Hands(
         tools=parts.tools,
         runner=parts.runner,
@@ -64,10 +72,20 @@ def _loop(parts: Parts, input: TurnInput, mouth: Mouth, emit: Emit, handle: Turn
         mouth=mouth,
         emit=emit,
     )
+    mind = Mind(
+        room=stages.room,
+        counter=stages.counter,
+        inference=stages.inference,
+        account=account,
+        journal=journal,
+        mouth=mouth,
+        emit=emit,
+    )
     return TurnLoop(
-        stages=parts.stages,
+        stages=stages,
         settings=parts.settings,
         journal=journal,
+        mind=mind,
         hands=hands,
         mouth=mouth,
         emit=emit,
@@ -77,4 +95,4 @@ def _loop(parts: Parts, input: TurnInput, mouth: Mouth, emit: Emit, handle: Turn
 
 def _same(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
     """Compare by identity: a view that nothing compacted holds the very messages it began with."""
-    return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return len(before) == len(after) and all(map(is_, before, after))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +11,7 @@ import pluggy
 
 from .broadcast import Broadcast
 from .builtin.choices import FileModelChoices
+from .builtin.read_output import with_reader
 from .errors import ConfigError, PluginError
 from .jobs.controller import JobController
 from .jobs.due import configured_spec
@@ -87,11 +88,10 @@ class Wiring:
         ledger = self._slot("job_ledger", JobLedger, **kept)
         counter = self._slot("token_counter", TokenCounter, settings=settings)
         choices = FileModelChoices(home, files)
-        at_home = {"home": home, "clock": clock, "settings": settings}
-        providers = self._named("provider", Provider, lambda p: p.name, **at_home)
-        inference = self._slot("inference", Inference, providers=providers, files=files, **at_home)
-        meter = MeteredInference(inference, broadcast)
-        tools = self._named(
+        providers = self._named("provider", Provider, lambda p: p.name, **kept)
+        inference = self._slot("inference", Inference, providers=providers, **kept)
+        meter = MeteredInference(inference, broadcast, settings.cognition, counter)
+        tools: Mapping[str, Tool] = self._named(
             "tool",
             Tool,
             lambda t: t.spec.name,
@@ -102,6 +102,7 @@ class Wiring:
             clock=clock,
             settings=settings,
         )
+        tools = with_reader(tools, settings.tools.max_output_chars)
         runner = self._slot("tool_runner", ToolRunner, tools=tools, clock=clock, settings=settings)
         prompt = Prompt(self._sections(documents=documents, sessions=sessions, clock=clock, settings=settings))
         stages = Stages(

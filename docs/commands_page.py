@@ -34,7 +34,7 @@ def commands_page() -> str:
 
 def _command_sections(command: click.Command, name: str) -> Iterator[str]:
     context = click.Context(command, info_name=name, **command.context_settings)
-    usage = " ".join([name, *command.collect_usage_pieces(context)])
+    usage = " ".join([name, "[OPTIONS]", *_arguments(command)])
     options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
     own = [each for each in options if name == _ROOT_COMMAND or not _EVERYWHERE & set(each.opts)]
     records = [record for each in own if (record := each.get_help_record(context))]
@@ -44,6 +44,16 @@ def _command_sections(command: click.Command, name: str) -> Iterator[str]:
     yield "\n\n".join(part for part in parts if part)
     for below in getattr(command, "commands", {}).values():
         yield from _command_sections(below, f"{name} {below.name}")
+
+
+def _arguments(command: click.Command) -> Iterator[str]:
+    """Yield the arguments of a usage line; click's own lines differ from version to version."""
+    for each in command.params:
+        if isinstance(each, click.Argument):
+            name = (each.metavar or each.human_readable_name).removesuffix("...")
+            yield (name if each.required else f"[{name}]") + ("..." if each.nargs == -1 else "")
+    if isinstance(command, click.Group):
+        yield "[COMMAND]" if command.invoke_without_command else "COMMAND"
 
 
 def _project() -> dict[str, dict[str, dict[str, str]]]:

@@ -6,12 +6,14 @@ python docs/generate.py --check    say which ones differ, and exit with 1 if any
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from commands_page import commands_page
 from hooks_page import hooks_page
+from levels_page import levels_page
 
 from bumble_core.configuration.keys import Key, Place, known_keys, place_of
 from bumble_core.configuration.trust import is_harmless
@@ -66,7 +68,7 @@ def settings_page() -> str:
 
 def _section(key: Key, rows: list[str]) -> Iterator[str]:
     place = place_of(key)
-    words = (place.section.__doc__ or "" if place and place.section else "").split("\n\n")[0]
+    words = inspect.cleandoc(place.section.__doc__ or "") if place and place.section else ""
     yield f"## `{'.'.join(key)}`\n" if key else "## At the top\n"
     if key and words:
         yield f"{words}\n"
@@ -85,6 +87,7 @@ def _row(key: Key, place: Place, defaults: Mapping[Key, object]) -> str:
 _WORDS: Mapping[Key, str] = {
     ("cognition", "model_windows", "NAME"): type(Settings().cognition).model_fields["model_windows"].description or "",
     ("plugins", "NAME"): "The own section of the plugin of that name; its documentation has the keys.",
+    ("tools", "timeouts", "NAME"): type(Settings().tools).model_fields["timeouts"].description or "",
     ("prefer", "NAME"): Settings.model_fields["prefer"].description or "",
 }
 
@@ -98,6 +101,7 @@ def _written(value: object) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/hooks.md": hooks_page,
+    "reference/levels.md": levels_page,
     "reference/settings.md": settings_page,
 }
 

@@ -5,30 +5,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
+import structlog
 
 from bumble_core import Runtime, Settings, assemble
 from bumble_core.testing import Reply, ScriptedProvider
+from tests.depth import load_hypothesis_profile
 from tests.installed import CHECKOUT, Installed
 from tests.shipped import construct_shipped
 
-hypothesis.settings.register_profile("ordinary", deadline=None)  # a busy machine is no failure
-hypothesis.settings.register_profile("deep", deadline=None, max_examples=3000)
-hypothesis.settings.load_profile("ordinary")
-
 
 def pytest_configure() -> None:
-    """Let processes that tests start find what the tests find."""
+    """Let processes that tests start find what the tests find, and look as far as this run should."""
+    load_hypothesis_profile()
     here = [str(CHECKOUT), str(CHECKOUT / "plugins"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
-
-
-hypothesis.settings.register_profile("deep", max_examples=2000, deadline=None)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -38,6 +33,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = inspect.signature(pyfuncitem.obj).parameters
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture(autouse=True)
+def _log_as_at_the_start() -> Iterator[None]:
+    """Take back what a test, or an assembly in it, configured of the log."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
@@ -31,11 +30,6 @@ class CancelsItself(GivesText):
         raise asyncio.CancelledError
 
 
-class Leaves(GivesText):
-    async def call(self, call: ToolCall, turn: Any) -> ToolResult:
-        sys.exit(3)
-
-
 class Raises(GivesText):
     def __init__(self, error: BaseException) -> None:
         self._error = error
@@ -57,12 +51,10 @@ class Mute(Exception):
     [
         (GivesText(), "expected a ToolResult"),
         (CancelsItself(), "cancelled itself"),
-        (Leaves(), "tried to end the program with 3"),
-        (Raises(KeyboardInterrupt()), "the tool raised KeyboardInterrupt"),
         (Raises(GeneratorExit()), "the tool raised GeneratorExit"),
         (Raises(Mute()), "Mute: it cannot say what is wrong"),
     ],
-    ids=["gives-text", "cancels-itself", "exits", "interrupts", "exits-as-a-generator", "fails-to-say"],
+    ids=["gives-text", "cancels-itself", "exits-as-a-generator", "fails-to-say"],
 )
 async def test_tool_that_breaks_its_port_is_an_error_for_the_model(runtime: Build, tool: Any, said: str) -> None:
     built, _ = runtime(calling("text"), assistant("I see."), plugins={"own": Tools(tool)})

@@ -38,3 +38,24 @@ def test_process_cost_prints_json_with_what_each_row_cost(tmp_path: Path) -> Non
     found = json.loads(process_cost(tmp_path, "--json"))
     assert tuple(found["rows"]) == ROWS
     assert all(min(row.values()) > 0 for row in found["rows"].values())
+
+
+def measured(module: str) -> list[dict[str, float]]:
+    """Return the rows that a benchmark prints."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", "--quick", "--json"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows: list[dict[str, float]] = json.loads(done.stdout)
+    return rows
+
+
+def test_long_history_counts_what_each_turn_cost_and_its_connections() -> None:
+    (row,) = measured("long_history")
+    assert min(row[name] for name in ("bare_ms", "later_ms", "first_ms", "ratio")) > 0
+    assert (row["messages"], row["connections"]) == (40, 1)
+
+
+def test_streaming_compares_the_provider_and_a_turn_with_a_bare_loop() -> None:
+    rows = measured("streaming")
+    assert [row["kind"] for row in rows] == ["bare", "provider", "turn"]
+    assert all(row["turn_ms"] > 0 for row in rows)

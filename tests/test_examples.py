@@ -21,8 +21,10 @@ from tests.installed import CHECKOUT, Installed, shipped_entry_points
 EXAMPLES = CHECKOUT / "examples"
 ENTITY = EXAMPLES / "entity.yaml"
 POINTS = shipped_entry_points()["bumble_core.plugins"]
-NOT_DEFAULTS = ("home", "agent.models", "stages", "prefer", "plugins", "jobs")
+NOT_DEFAULTS = ("home", "agent.models", "cognition.model_windows", "stages", "prefer", "plugins", "jobs")
+NOT_DEFAULTS += ("cognition.prices", "tools.rules", "tools.timeouts")
 
+PACKAGES = sorted(path.parent.name for path in EXAMPLES.glob("*/pyproject.toml"))
 SCRIPTS = {
     "replace_a_stage.py": """\
 judge: polite (replaces the default; passed over: judge)
@@ -45,7 +47,7 @@ done: 'Still here,\\nword by word.'
 
 def run(root: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     environment = Installed.at(root).environment
-    environment["PYTHONPATH"] += f"{os.pathsep}{EXAMPLES / 'night_owl'}"
+    environment["PYTHONPATH"] += "".join(f"{os.pathsep}{EXAMPLES / package}" for package in PACKAGES)
     return subprocess.run(
         [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=90, check=False
     )
@@ -74,9 +76,10 @@ def test_every_example_script_is_run() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == SCRIPTS.keys()
 
 
-def test_tests_of_the_night_owl_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_tests_of_an_example_package_pass(package: str, tmp_path: Path) -> None:
     arguments = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "tmp"))
-    done = run(tmp_path / "machine", *arguments, cwd=EXAMPLES / "night_owl")
+    done = run(tmp_path / "machine", *arguments, cwd=EXAMPLES / package)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
 

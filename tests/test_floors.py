@@ -10,11 +10,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred", "patience", "secrecy", "printable"},
-    {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder"},
-    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"} | {"broadcast", "journal"},
-    {"chat", "http", "tools", "tool_calls", "slots", "prompt", "discovery"},
-    {"acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
+    {"errors", "types", "deferred", "patience", "secrecy", "printable", "steering"},
+    {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
+    | {"consent", "outputs", "account", "nudge"},
+    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
+    | {"broadcast", "journal", "atomic", "approvals", "routing"},
+    {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},
+    {"http", "acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
+    {"thinking"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
     {"turn_run"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from bumble_local import pull
 
 from bumble_core import Settings, assemble, hookimpl, tool
 from bumble_core.ports import Judge, Tool
@@ -16,12 +17,7 @@ from bumble_core.types.messages import ToolResult
 from bumble_core.types.turn import TurnContext, Verdict
 from tests.shipped import construct_shipped
 
-MODEL = Path("~/.cache/bumble/models/SmolLM2-135M-Instruct.Q4_1.gguf").expanduser()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(not MODEL.exists(), reason="the model is not here; get it with: bumble models pull smollm2"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 class TwoTools:
@@ -55,8 +51,7 @@ class TwoTools:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LlamaServer]:
-    pytest.importorskip("xllamacpp")
-    with llama_server(MODEL) as running:
+    with llama_server(pull("smollm2")) as running:
         yield running
 
 

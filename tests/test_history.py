@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble_core.history import merged, repair
+from bumble_core.history import GrowingHistory, merged, repair
 from bumble_core.types.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, assistant, user
 
 _IDS = st.sampled_from(["a", "b", "a-2", "c"])
@@ -186,3 +186,16 @@ def test_a_picture_without_words_brings_no_blank_line() -> None:
     picture = Message(role="user", parts=(Image(media_type="image/png", data="AA=="),), source="user")
     (out,) = merged((picture, user("what is it?")))
     assert out.text == "what is it?"
+
+
+@given(history=HISTORIES, cuts=st.lists(st.integers(0, 12), max_size=4))
+def test_a_history_that_grew_is_repaired_like_one_that_was_always_whole(
+    history: tuple[Message, ...], cuts: list[int]
+) -> None:
+    growing, places = GrowingHistory(), [0, *sorted(cuts), len(history)]
+    for start, end in pairwise(places):
+        growing.add(history[start:end])
+        growing.repaired()
+    whole = GrowingHistory()
+    whole.add(history)
+    assert growing.repaired() == whole.repaired()

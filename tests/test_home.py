@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal
 import pytest
 from typing_extensions import override
 
-from bumble_core.builtin.atomic import PART_SUFFIX
+from bumble_core.atomic import PART_SUFFIX
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import HomeError
 from bumble_core.home import default_home, open_home

@@ -15,19 +15,14 @@ __all__ = ["wheelhouse"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TURN_AT = """
-import asyncio, sys, tempfile, time
-from datetime import UTC, datetime
+import sys, tempfile
 from bumble_core import Settings, assemble, assistant
-from bumble_core.testing import ScriptedProvider
+from bumble_core.testing import ScriptedProvider, StillClock
 
-class Clock:
-    now = staticmethod(lambda: datetime(2026, 6, 15, int(sys.argv[1]), tzinfo=UTC))
-    monotonic = staticmethod(time.monotonic)
-    sleep = staticmethod(asyncio.sleep)
-
+clock = StillClock(f"2026-06-15T{int(sys.argv[1]):02}:00:00")
 with tempfile.TemporaryDirectory() as home:
     settings = Settings.model_validate({"agent": {"models": ["scripted:m"]}, "home": home})
-    with assemble(settings, plugins={"scripted": ScriptedProvider([assistant("Hm.")])}, clock=Clock()) as runtime:
+    with assemble(settings, plugins={"scripted": ScriptedProvider([assistant("Hm.")])}, clock=clock) as runtime:
         print(runtime.answer_sync("hi").route.profile.name)
 """
 

@@ -44,7 +44,8 @@ def test_plain_tox_runs_everything_but_the_deep_tests() -> None:
 def test_dependencies_are_explained_with_their_lower_bounds() -> None:
     page = (CHECKOUT / "docs" / "design" / "dependencies.md").read_text(encoding="utf-8")
     extras = PYPROJECT["project"]["optional-dependencies"]
-    bounds = [line.split(">=") for line in (*PYPROJECT["project"]["dependencies"], *extras["ollama"], *extras["local"])]
+    brought = [line for name in ("openai", "ollama", "local", "fast") for line in extras[name]]
+    bounds = [line.split(">=") for line in (*PYPROJECT["project"]["dependencies"], *brought)]
     assert [name for name, bound in bounds if not re.search(rf"`{name}`( \|| from) {re.escape(bound)}\b", page)] == []
 
 

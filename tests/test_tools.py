@@ -216,19 +216,46 @@ def rest(path: str, depth: int = 1) -> str:
     return path * depth
 
 
-@pytest.mark.parametrize("function", [google, rest])
+def numpy(path: str, depth: int = 1) -> str:
+    """Walk a folder.
+
+    Longer words about it.
+
+    Parameters
+    ----------
+    path : str
+        Where to begin,
+        in the workspace.
+    depth : int, optional
+        How far: down.
+
+    Returns
+    -------
+    str
+        The names.
+
+    Raises
+    ------
+    ToolError
+        never
+    """
+    return path * depth
+
+
+@pytest.mark.parametrize("function", [google, numpy, rest])
 def test_parameters_are_described_by_the_docstring(function: Any) -> None:
     found = properties(tool(function))
     assert found["path"]["description"] == "Where to begin, in the workspace."
     assert found["depth"]["description"] == "How far: down."
 
 
-@pytest.mark.parametrize("function", [google, rest])
+@pytest.mark.parametrize("function", [google, numpy, rest])
 def test_description_is_the_docstring_without_parameters_and_errors(function: Any) -> None:
     description = tool(function).spec.description
     assert description.startswith("Walk a folder.")
     assert "depth" not in description
     assert "never" not in description
+    assert "---" not in description
 
 
 def test_an_annotated_field_describes_and_bounds_its_parameter() -> None:
@@ -244,6 +271,16 @@ def test_an_annotated_field_describes_and_bounds_its_parameter() -> None:
 def test_name_and_description_can_be_given() -> None:
     spec = tool(google, name="walk", description="Go.").spec
     assert (spec.name, spec.description) == ("walk", "Go.")
+
+
+def test_what_is_said_of_a_tool_is_kept() -> None:
+    made = tool(asks_first=True, timeout_s=2.5)(google)
+    assert (made.asks_first, made.timeout_s, tool(google).asks_first, tool(google).timeout_s) == (
+        True,
+        2.5,
+        False,
+        None,
+    )
 
 
 def test_tool_is_a_decorator_with_and_without_arguments() -> None:

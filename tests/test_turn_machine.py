@@ -24,10 +24,11 @@ from bumble_core.loop import limits_of
 from bumble_core.testing import check_prefix, check_request
 from bumble_core.types.events import Compacted, Event, Inferred, TurnStarted
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
+from tests.depth import examples
 from tests.pieces import Tools
 from tests.shipped import construct_shipped
 
-EXAMPLES = 12  # of conversations; a deep run, which asks for more of everything, makes a tenth of what it asks for
+EXAMPLES = examples(12, 300)
 REF = ModelRef(provider="scripted", model="model")
 SUMMARY = "Goal: to talk. Progress: much was said before, and nothing of it is lost."
 STEPS = ("text", "long", "empty", "cut", "malformed", "unknown", "misfit", "twin_ids", "error", "bug", "overflow")
@@ -274,7 +275,7 @@ def test_the_laws_hold_whatever_happens_in_a_turn() -> None:
         run_state_machine_as_test(
             Conversations,
             settings=settings(
-                max_examples=max(EXAMPLES, settings.default.max_examples // 10),
+                max_examples=EXAMPLES,
                 stateful_step_count=8,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),

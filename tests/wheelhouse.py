@@ -53,7 +53,7 @@ class Environment:
             timeout=120,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+        assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
 

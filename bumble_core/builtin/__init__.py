@@ -68,7 +68,7 @@ class CorePlugin:
 
     @hookimpl(trylast=True)
     def bumble_tool_runner(self, tools: Mapping[str, Tool], clock: Clock, settings: Settings) -> ToolRunner:
-        return ParallelToolRunner(tools, clock, settings.tools.timeout_s)
+        return ParallelToolRunner(tools, clock, settings.tools)
 
     @hookimpl(trylast=True)
     def bumble_compactor(self, phases: Sequence[Phase], counter: TokenCounter, settings: Settings) -> Compactor:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import structlog
 
+from ..atomic import write_atomically
 from ..ports import Files
 from ..types.inference import ModelRef
-from .atomic import write_atomically
 
 log = structlog.get_logger(__name__)
 

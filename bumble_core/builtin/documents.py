@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 
+from ..atomic import is_part, sweep, write_atomically
 from ..errors import ContractError, DocumentError, VersionConflict
 from ..ports import Clock, Files
 from ..types.documents import ABSENT, Document, Version
-from .atomic import is_part, sweep, write_atomically
 from .leases import Leases
 
 KEPT_VERSIONS = 50

@@ -10,12 +10,12 @@ from pathlib import Path
 import structlog
 from pydantic import ValidationError
 
+from ..atomic import write_atomically
 from ..errors import RunError
 from ..forcing import Level
 from ..ports import Addressed, Clock, Files, Provider
 from ..types.base import Value
 from ..types.inference import ModelRef
-from .atomic import write_atomically
 from .leases import Leases
 
 log = structlog.get_logger(__name__)
@@ -122,5 +122,9 @@ class EndpointMemory:
 
 def endpoint_key(provider: Provider, ref: ModelRef) -> str:
     """Return the name of a model where it runs: another address of the same provider is another endpoint."""
-    place = provider.address if isinstance(provider, Addressed) else provider.name
+    try:
+        place = provider.address if isinstance(provider, Addressed) else provider.name
+    except Exception as error:
+        log.warning("provider.address_failed", provider=provider.name, error=f"{type(error).__name__}: {error}")
+        place = provider.name
     return f"{place} {ref.model}"

@@ -13,7 +13,7 @@ from ..ports import Clock, Provider
 from ..types.inference import Completion, Delta, ModelRef, Request
 from .circuits import Circuits
 from .endpoints import EndpointMemory
-from .levels import Levels
+from .levels import Levels, unfinished
 from .names import Names
 from .walk import Candidate, Walk
 from .windows import Windows
@@ -99,16 +99,22 @@ class FallbackInference:
     async def _ask(self, candidate: Candidate, walk: Walk) -> AsyncGenerator[Delta | Completion, None]:
         """Yield what one model says; a failure after which another may be asked is noted in `walk`."""
         said: list[str] = []
+        is_whole = False
         try:
             with candidate.circuit.trying():
-                async with aclosing(self._levels.stream(walk.request, candidate.ref, candidate.provider)) as items:
+                async with aclosing(
+                    await self._levels.asking(walk.request, candidate.ref, candidate.provider)
+                ) as items:
                     async for item in items:
                         if isinstance(item, Completion):
+                            is_whole = True
                             if (completion := _judged(item, candidate, walk)) is not None:
                                 yield completion
                         elif walk.is_heard:
                             said.append(item.text)
                             yield item
+                if not is_whole:
+                    raise unfinished(candidate.ref)
         except Exception as error:
             failure = error if isinstance(error, InferenceError) else _failure(candidate.ref, error)
             await self._note(failure, candidate, walk)

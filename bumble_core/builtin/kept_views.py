@@ -21,7 +21,7 @@ from .session_view import read_base, read_rows, rows_after
 
 log = structlog.get_logger(__name__)
 
-_MOST_MESSAGES = 20_000  # of all views together, some 40 MB of short messages; the one used last stays in any case
+_MOST_MESSAGES = 20_000  # of all views together, some 40 MB of short messages
 
 
 @dataclass(slots=True)
@@ -42,9 +42,13 @@ class _Kept:
 
 
 class KeptViews:
-    """For the thread that the connection belongs to, and for one connection: `clear` when there is another."""
+    """For the thread that the connection belongs to, and for one connection: `clear` when there is another.
 
-    def __init__(self) -> None:
+    Beyond `most_messages` the views that were not used for longest are dropped; the one used last stays in any case.
+    """
+
+    def __init__(self, most_messages: int = _MOST_MESSAGES) -> None:
+        self._most_messages = most_messages
         self._kept: dict[str, _Kept] = {}
 
     def clear(self) -> None:
@@ -91,12 +95,15 @@ class KeptViews:
     def _keep(self, session_id: str, kept: _Kept) -> None:
         self._kept[session_id] = kept
         total = sum(len(each.known) for each in self._kept.values())
-        while total > _MOST_MESSAGES and len(self._kept) > 1:
+        while total > self._most_messages and len(self._kept) > 1:
             total -= len(self._kept.pop(next(iter(self._kept))).known)
 
 
 def _counts(connection: sqlite3.Connection, session_id: str) -> tuple[int, bool]:
-    finished, every = connection.execute(
-        "SELECT count(number), count(*) FROM turns WHERE session_id = ?", (session_id,)
+    """Return the number of finished turns and whether one is open; both questions are answered by indexes alone."""
+    every, unfinished = connection.execute(
+        "SELECT (SELECT count(*) FROM turns WHERE session_id = ?1), "
+        "(SELECT count(*) FROM turns WHERE session_id = ?1 AND number IS NULL)",
+        (session_id,),
     ).fetchone()
-    return finished, every > finished
+    return every - unfinished, unfinished > 0

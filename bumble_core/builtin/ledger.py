@@ -21,11 +21,11 @@ from typing import TypeVar
 
 import structlog
 
+from ..atomic import sweep, write_atomically
 from ..errors import ContractError
 from ..ports import Clock, Files
 from ..types.base import Value
 from ..types.jobs import JobState, RunRecord
-from .atomic import sweep, write_atomically
 from .leases import Leases
 from .stored import from_json, problem_of, to_json
 

@@ -13,7 +13,12 @@ from ..types.messages import Part, Text
 MISSES = 2  # replies in words, one after another, where a call was forced: what was learnt no longer holds
 _LONGEST_REASON = 200  # characters of a server's words
 _REFUSAL = {
-    "native": re.compile(r"tool|function", re.IGNORECASE),
+    # A tool's invalid schema and a broken history are mistakes: the server may well do calls.
+    "native": re.compile(
+        r"tool_choice|(?=.*(?:tool|function))(?=.*(?:support|requires|not (?:allowed|permitted|available|implemented)"
+        r"|unrecogni[sz]ed|unknown|unexpected|extra|disabled|not enabled))",
+        re.IGNORECASE | re.DOTALL,
+    ),
     "schema": re.compile(r"response_format|json[_ ]?schema|\bschema\b|grammar|\bformat\b|structured", re.IGNORECASE),
 }
 
@@ -60,7 +65,8 @@ class Lesson:
 
     def is_over(self, asked: int, most: int | None) -> bool:
         """Tell whether no more is asked: after `most` requests, or when there are words and both levels are known."""
-        return asked == most or (self.first is not None and self.level == "prompted")
+        has_words = self.first is not None and self.first.message.text != ""
+        return asked == most or (has_words and self.level == "prompted")
 
     def given_up(self) -> Completion | None:
         """Return the reply in words that is at hand, if any; the level that would come next was not tried."""
@@ -74,7 +80,11 @@ class Lesson:
             return self._reply(completion)
         if completion.message.tool_calls:
             return self._called(completion)
-        if completion.finish in ("cut", "filtered") or not completion.message.text.strip():
+        is_silent = not completion.message.text.strip()
+        if is_silent and completion.finish == "stop" and self.is_open and self.level == "native":
+            self._ask_again(completion, "with nothing")  # so LM Studio answers what it cannot force
+            return None
+        if is_silent or completion.finish in ("cut", "filtered"):
             return self._reply(self.first or completion)  # that tells nothing
         return self._worded(completion)
 
@@ -90,18 +100,24 @@ class Lesson:
     def _worded(self, completion: Completion) -> Completion | None:
         if self.level == "text":
             return self._reply(completion)
+        if self.is_open and self.level == "native":
+            self._ask_again(completion, "in words")
+            return None
         self.reasons.append(f"{self.level}: replied in words where a call was forced")
         if not self.is_open:
             self.misses += 1
             self.learnt = "text" if self.level == "prompted" and self.misses >= MISSES else self.level
             return self._reply(completion)
-        if self.level == "native":
-            self.first = completion
-            self.attempts.append(Attempt(model=self.ref, error="replied in words where a call was forced; asked again"))
-            self._descend()
-            return None
         self.learnt = "text"
         return self._reply(self.first or completion)
+
+    def _ask_again(self, completion: Completion, how: str) -> None:
+        """Keep a reply with no call in it, and go one level down."""
+        said = f"replied {how} where a call was forced"
+        self.first = completion
+        self.attempts.append(Attempt(model=self.ref, error=f"{said}; asked again"))
+        self.reasons.append(f"{self.level}: {said}")
+        self._descend()
 
     def _reply(self, completion: Completion) -> Completion:
         """Return `completion` with all that was spent and said on the way to it."""
@@ -110,7 +126,7 @@ class Lesson:
         attempts = tuple(self.attempts) + completion.failed_attempts
         if first is not None and first is not completion:
             apart = "\n\n" if completion.message.text else ""
-            said: tuple[Part, ...] = (Text(text=first.message.text + apart),)
+            said: tuple[Part, ...] = (Text(text=first.message.text + apart),) if first.message.text else ()
             usage, parts = first.usage + usage, said + parts
             attempts = first.failed_attempts + attempts
         message = completion.message.model_copy(update={"parts": parts})

@@ -45,37 +45,32 @@ class Levels:
     def __init__(self, memory: EndpointMemory, clock: Clock) -> None:
         self._memory, self._clock = memory, clock
 
-    async def stream(
+    async def asking(
         self, request: Request, ref: ModelRef, provider: Provider
     ) -> AsyncGenerator[Delta | Completion, None]:
-        """Yield the model's deltas and its completion.
+        """Return what yields the model's deltas and its completion, or raises an `InferenceError`.
 
         While a level is learnt, words are held back until it is known which reply counts.
-
-        Raises:
-            InferenceError: the model did not answer.
         """
         known = (await self._memory.of(endpoint_key(provider, ref))).level
         level: Level = known.level if known else "native"
         if not request.tools or request.tool_choice == "none":
-            items = _asked(request, level, ref, provider)
-        else:
-            is_forced = request.tool_choice == "required"
-            is_open = is_forced and not self._holds(known)
-            lesson = Lesson(
-                ref=ref,
-                level="native" if is_open else level,
-                is_forced=is_forced,
-                is_open=is_open,
-                misses=0 if is_open or known is None else known.misses,
-            )
-            items = self._learning(lesson, request, provider)
-        async with aclosing(items) as stream:
-            async for item in stream:
-                yield item
+            return _asked(request, level, ref, provider)
+        is_forced = request.tool_choice == "required"
+        is_open = is_forced and not self._holds(known)
+        lesson = Lesson(
+            ref=ref,
+            level="native" if is_open else level,
+            is_forced=is_forced,
+            is_open=is_open,
+            misses=0 if is_open or known is None else known.misses,
+        )
+        return self._learning(lesson, request, provider)
 
-    async def probe(self, ref: ModelRef, provider: Provider) -> LearntLevel:
+    async def probe(self, ref: ModelRef, provider: Provider, window: int = 32_768) -> LearntLevel:
         """Learn a model's level anew with at most two requests, and remember it.
+
+        `window`, in tokens, is the configured one: with another a server may have to load its model again.
 
         Raises:
             MalformedReply: the model's replies tell nothing.
@@ -89,6 +84,7 @@ class Levels:
             messages=(user("Report the number 7."),),
             tools=(_PROBE_TOOL,),
             tool_choice="required",
+            context_window=window,
         )
         lesson = Lesson(ref=ref, level="native", is_forced=True, is_open=True)
         async with aclosing(self._learning(lesson, request, provider, most_requests=_PROBE_REQUESTS)) as stream:
@@ -103,25 +99,28 @@ class Levels:
         self, lesson: Lesson, request: Request, provider: Provider, most_requests: int | None = None
     ) -> AsyncGenerator[Delta | Completion, None]:
         reply: Completion | None = None
-        asked = 0
-        while reply is None:
-            if lesson.is_over(asked, most_requests):
-                reply = lesson.given_up()
-                break
+        asked, is_heard = 0, False
+        while reply is None and not lesson.is_over(asked, most_requests):
             asked += 1
             items = _asked(request, lesson.level, lesson.ref, provider, holds=lesson.is_forced and lesson.is_open)
+            completion: Completion | None = None
             try:
                 async with aclosing(items) as stream:
                     async for item in stream:
                         if isinstance(item, Completion):
-                            reply = lesson.heard(item)
+                            completion = item
                         else:
+                            is_heard = is_heard or item.text != ""
                             yield item
+                if completion is None:
+                    raise unfinished(lesson.ref)
+                reply = lesson.heard(completion)
             except InferenceError as error:
-                if lesson.takes(error):
+                if lesson.takes(error) and not is_heard:
                     lesson.refused(error)
                 elif (reply := lesson.broke_off(error)) is None:
                     raise
+        reply = reply or lesson.given_up()
         await self._keep(lesson, endpoint_key(provider, lesson.ref))
         if reply is not None:
             if lesson.is_forced and lesson.is_open and reply.message.text:
@@ -146,35 +145,37 @@ class Levels:
         await self._memory.keep(key, level=learnt)
 
 
-async def _asked(
+def unfinished(ref: ModelRef) -> MalformedReply:
+    """Return the error for a provider that keeps no promise."""
+    return MalformedReply(f"provider `{ref.provider}` ended its stream without a completion")
+
+
+def _asked(
     request: Request, level: Level, ref: ModelRef, provider: Provider, *, holds: bool = False
 ) -> AsyncGenerator[Delta | Completion, None]:
-    """Ask once; yield deltas, and the completion with the calls that were written as text.
-
-    What may turn out to be calls is held back, and with `holds` all words are.
-
-    Raises:
-        MalformedReply: the provider ended its stream without a completion.
-        InferenceError: the model did not answer.
-    """
+    """Return the stream of one request; with `holds` all words are held back."""
+    stream = provider.stream(at_level(request, level), ref.model)
     reads = level in ("schema", "prompted") and bool(request.tools)
+    return _read(stream, reads=reads, holds=holds) if reads or holds else stream
+
+
+async def _read(
+    stream: AsyncGenerator[Delta | Completion, None], *, reads: bool, holds: bool
+) -> AsyncGenerator[Delta | Completion, None]:
+    """Yield deltas without what may turn out to be calls, and the completion with the calls in its text."""
     watch, told = CallWatch(), ""
-    async with aclosing(provider.stream(at_level(request, level), ref.model)) as stream:
-        async for item in stream:
+    async with aclosing(stream) as items:
+        async for item in items:
             if isinstance(item, Completion):
                 completion = understood(item) if reads and item.finish not in ("cut", "filtered") else item
-                if reads and not holds and (rest := _rest(completion.message.text, told)):
+                if not holds and (rest := _rest(completion.message.text, told)):
                     yield Delta(text=rest)
                 yield completion
                 return
-            if not (reads or holds):
-                yield item
-                continue
             words = "" if holds else watch.feed(item.text)
             told += words
             if words or item.thinking:
                 yield Delta(text=words, thinking=item.thinking)
-    raise MalformedReply(f"provider `{ref.provider}` ended its stream without a completion")
 
 
 def _rest(words: str, told: str) -> str:

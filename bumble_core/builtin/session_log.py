@@ -85,10 +85,11 @@ def restore(connection: sqlite3.Connection, session_id: str, turns: tuple[Turn, 
 
 def interrupt(connection: sqlite3.Connection, session_id: str, at: datetime) -> tuple[str, ...]:
     """Close the open turns of a session whose process died, answer their open calls, and return the turns' ids."""
+    opened = "SELECT key, record FROM turns WHERE session_id = ? AND number IS NULL ORDER BY key"
+    if connection.execute(opened, (session_id,)).fetchone() is None:
+        return ()
     with transaction(connection):
-        rows = connection.execute(
-            "SELECT key, record FROM turns WHERE session_id = ? AND number IS NULL ORDER BY key", (session_id,)
-        ).fetchall()
+        rows = connection.execute(opened, (session_id,)).fetchall()
         closed = []
         for key, record in rows:
             logged = read_messages(connection, "turn = ?", (key,))

@@ -73,7 +73,10 @@ def _spoken(message: Message) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _excerpt(text: str, start: int, end: int) -> str:

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Mapping
 import structlog
 
 from ..errors import ContractError, ToolError
-from ..ports import Clock, Tool
+from ..ports import Clock, Timed, Tool
 from ..secrecy import masked_text
 from ..types.messages import ResultStatus, ToolCall, ToolResult
+from ..types.settings import Tools
 from ..types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
@@ -19,10 +20,15 @@ _GRACE_S = 0.5  # for a cancelled call to clean up; a person who cancels the tur
 
 
 class ParallelToolRunner:
-    """One task per call, each with a deadline; one that raises, hangs or floods does not touch its siblings."""
+    """One task per call, each with a deadline; one that raises, hangs or floods does not touch its siblings.
 
-    def __init__(self, tools: Mapping[str, Tool], clock: Clock, timeout_s: float) -> None:
-        self._tools, self._clock, self._timeout_s = tools, clock, timeout_s
+    What is meant to end the program (`SystemExit`, `KeyboardInterrupt`) is no answer and ends it.
+
+    The deadline is what the configuration says of the tool, else what the tool says, else the one of all tools.
+    """
+
+    def __init__(self, tools: Mapping[str, Tool], clock: Clock, settings: Tools) -> None:
+        self._tools, self._clock, self._settings = tools, clock, settings
 
     async def run(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
         """Yield each result as it comes; leaving early cancels the calls that are still running."""
@@ -48,13 +54,14 @@ class ParallelToolRunner:
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(call, "refused", f"there is no tool `{call.name}`")
+        timeout_s = self._timeout_s(tool)
         task = asyncio.create_task(_called(tool, call, turn), name=f"call:{call.name}")
         try:
-            finished, _ = await asyncio.wait([task], timeout=self._timeout_s)
+            finished, _ = await asyncio.wait([task], timeout=timeout_s)
         finally:
             await _stopped(task, call)
         if not finished:
-            return _failed(call, "timeout", f"no answer within {self._timeout_s:g} s")
+            return _failed(call, "timeout", f"timed out: no answer within {timeout_s:g} s")
         try:
             return task.result()
         except ToolError as error:
@@ -65,14 +72,18 @@ class ParallelToolRunner:
             log.warning("tool.failed", tool=call.name, error=type(error).__name__)
             return _failed(call, "error", masked_text(f"{type(error).__name__}: {_words(error)}"))
 
+    def _timeout_s(self, tool: Tool) -> float:
+        if (configured := self._settings.timeouts.get(tool.spec.name)) is not None:
+            return configured
+        own = tool.timeout_s if isinstance(tool, Timed) else None
+        return self._settings.timeout_s if own is None else own
+
 
 async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
     try:
         result: object = await tool.call(call, turn)
-    except (Exception, asyncio.CancelledError):
+    except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt):
         raise
-    except SystemExit as error:  # in a task it would end the event loop, and so would the others below
-        raise RuntimeError(f"the tool tried to end the program with {error.code!r}") from error
     except BaseException as error:
         raise RuntimeError(f"the tool raised {type(error).__name__}: {error}") from error
     if not isinstance(result, ToolResult):
@@ -83,6 +94,8 @@ async def _called(tool: Tool, call: ToolCall, turn: TurnContext) -> ToolResult:
 async def _stopped(task: asyncio.Task[ToolResult], call: ToolCall) -> None:
     """Cancel a call that still runs; one that does not listen is left behind, so that nobody waits for it."""
     if task.done():
+        if not task.cancelled():
+            task.exception()  # has been seen: where it ends the program, nobody asks for it any more
         return
     task.cancel()
     _, deaf = await asyncio.wait([task], timeout=_GRACE_S)

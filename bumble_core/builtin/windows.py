@@ -25,10 +25,15 @@ class Windows:
         self._listed: dict[str, dict[str, int]] = {}
 
     async def too_small(self, ref: ModelRef, provider: Provider, request: Request) -> tuple[int, int] | None:
-        """Return the window and what `request` needs, its reply included; None when it fits or nobody knows."""
-        needed = self._estimate(request) + request.profile.max_tokens
-        window = await self._of(ref, provider, may_list=needed > _FITS_ANYWHERE)
-        return (window, needed) if window is not None and window < needed else None
+        """Return the window and what `request` needs, its reply included; None when it fits or nobody knows.
+
+        A quarter of the window is enough for a reply: compaction leaves no more.
+        """
+        asked, longest = self._estimate(request), request.profile.max_tokens
+        window = await self._of(ref, provider, may_list=asked + longest > _FITS_ANYWHERE)
+        if window is None or window >= asked + min(longest, window // 4):
+            return None
+        return window, asked + min(longest, window // 4)
 
     async def learn(self, ref: ModelRef, provider: Provider, window: int) -> None:
         """Remember the window that an overflow error named."""

@@ -8,8 +8,9 @@ from typing import Any
 from ..errors import Overloaded
 from ..failures import failure
 from ..servers import Server
-from ..types.inference import Completion, Delta, Finish, ModelRef, Usage
+from ..types.inference import Completion, Delta, Finish, ModelRef
 from .answer import AnswerBuilder
+from .usage import read_usage
 
 _FINISHES: dict[str, Finish] = {
     "length": "length",
@@ -53,7 +54,8 @@ class ChatAssembler:
         """Take the next chunk as `feed` does; what it adds is kept for `fresh`."""
         if "error" in chunk or chunk.get("object") == "error" or chunk.get("type") == "error":
             self._refuse(chunk)
-        self._count(chunk)
+        if "usage" in chunk or "timings" in chunk:
+            self._answer.usage = read_usage(chunk) or self._answer.usage
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
@@ -122,25 +124,3 @@ class ChatAssembler:
             raise Overloaded(f"{self._answer.server} gave up in the middle of its reply (`{reason}`)")
         if reason not in _CUT:
             self._answer.end(_FINISHES.get(reason, "stop"))
-
-    def _count(self, chunk: Mapping[str, Any]) -> None:
-        usage, timings = chunk.get("usage"), chunk.get("timings")
-        if isinstance(usage, dict):
-            details = usage.get("prompt_tokens_details")
-            cached = details.get("cached_tokens") if isinstance(details, dict) else None
-            self._answer.usage = Usage(
-                input_tokens=_number(usage.get("prompt_tokens")),
-                output_tokens=_number(usage.get("completion_tokens")),
-                cached_tokens=_number(cached if cached is not None else usage.get("prompt_cache_hit_tokens")),
-            )
-        elif isinstance(timings, dict) and self._answer.usage is None:  # llama.cpp, when not asked for usage
-            cached_n = _number(timings.get("cache_n"))
-            self._answer.usage = Usage(
-                input_tokens=_number(timings.get("prompt_n")) + cached_n,
-                output_tokens=_number(timings.get("predicted_n")),
-                cached_tokens=cached_n,
-            )
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

@@ -62,7 +62,7 @@ class Activity:
                 lines = [f"{attempt.model} failed: {attempt.error}; took {completion.model}" for attempt in failed]
             case Compacted(tokens_before=before, tokens_after=after):
                 lines = [f"shortened the history from {before} to {after} tokens"]
-            case Judged(verdict=verdict) if not verdict.done:
+            case Judged(verdict=verdict) if not verdict.done and verdict.on != "say":
                 lines = [f"not done yet: {verdict.reason}"]
             case _:
                 pass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..builtin.atomic import write_atomically
+from ..atomic import write_atomically
 from ..builtin.stored import to_json
 from ..builtin.system import SystemFiles
 from ..errors import RunError

@@ -19,6 +19,7 @@ from .assembled import assembled
 from .listing import Listed, list_models
 from .options import Common, common_options
 from .output import print_json, print_rows, tell
+from .probe import probe
 from .turns import ModelName
 
 _COLUMNS = ("model", "context_window", "size", "default", "note")
@@ -37,6 +38,9 @@ def models(common: Common, context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         _print_models(common)
+
+
+models.add_command(probe)
 
 
 @models.command("list")

@@ -6,16 +6,16 @@ import asyncio
 
 import click
 
-from ..assembly import assemble
 from ..builtin.endpoints import EndpointMemory, LearntLevel, endpoint_key
 from ..builtin.levels import Levels
 from ..builtin.names import Names
 from ..printable import one_line
 from ..runtime import Runtime
 from ..types.inference import ModelRef
-from .entry import configuration
+from .assembled import assembled
 from .options import Common, common_options
 from .output import print_json, tell
+from .turns import ModelName
 
 _MEANING = {
     "native": "its server forces calls by itself",
@@ -27,18 +27,14 @@ _REASON_WIDTH = 1000
 
 
 @click.command()
-@click.argument("model")
+@click.argument("model", type=ModelName(), metavar="MODEL")
 @common_options("config", "home", "json")
-def probe(common: Common, model: str) -> None:
+def probe(common: Common, model: ModelRef) -> None:
     """Find out how MODEL is brought to call tools.
 
     Asks it at most twice, prints the level and why, and remembers it.
     """
-    try:
-        wanted = ModelRef.parse(model)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="MODEL") from error
-    ref, key, learnt = asyncio.run(_probed(common, wanted))
+    ref, key, learnt = asyncio.run(_probed(common, model))
     if common.as_json:
         found = learnt.model_dump(mode="json", include={"level", "reason", "at"})
         print_json({"model": str(ref), "endpoint": key, **found})
@@ -48,8 +44,7 @@ def probe(common: Common, model: str) -> None:
 
 
 async def _probed(common: Common, wanted: ModelRef) -> tuple[ModelRef, str, LearntLevel]:
-    found = configuration(common)
-    async with assemble(found.settings, home=found.home, strict=common.strict, run_jobs=False) as runtime:
+    async with assembled(common, run_jobs=False) as runtime:
         return await _learnt(runtime, wanted)
 
 
@@ -58,4 +53,8 @@ async def _learnt(runtime: Runtime, wanted: ModelRef) -> tuple[ModelRef, str, Le
     ref = await names.resolve(wanted)
     provider, parts = names.provider(ref), runtime.parts
     levels = Levels(EndpointMemory(parts.home, parts.files, parts.clock), parts.clock)
-    return ref, endpoint_key(provider, ref), await levels.probe(ref, provider)
+    return (
+        ref,
+        endpoint_key(provider, ref),
+        await levels.probe(ref, provider, parts.settings.cognition.max_context_tokens),
+    )

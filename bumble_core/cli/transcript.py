@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ..history import merged
 from ..types.messages import Message, ToolCall, ToolResult
 from ..types.turn import Turn
 
@@ -39,7 +40,7 @@ def entries(turn: Turn) -> Iterator[Entry]:
     """Yield what happened in a turn, in its order; each delivered text once."""
     unseen = list(turn.delivered)
     results = {result.call_id: result for message in turn.messages for result in message.tool_results}
-    for message in turn.messages:
+    for message in _whole(turn.messages):
         if message.role == "user":
             yield Entry(kind="input", text=message.text)
         elif message.role == "assistant":
@@ -85,6 +86,20 @@ def arguments_line(call: ToolCall, width: int | None = None) -> str:
     return line if width is None or len(line) <= width else line[: width - 1] + "…"
 
 
+def _whole(messages: tuple[Message, ...]) -> Iterator[Message]:
+    """Yield the messages with replies that were cut by their length put together again."""
+    before: Message | None = None
+    for message in messages:
+        if before is not None and message.continues:
+            (before,) = merged((before, message))
+            continue
+        if before is not None:
+            yield before
+        before = message
+    if before is not None:
+        yield before
+
+
 def _written(message: Message, unseen: list[str]) -> Iterator[Entry]:
     if message.thinking.strip():
         yield Entry(kind="thought", text=message.thinking.strip())
@@ -100,6 +115,8 @@ def _called(call: ToolCall, result: ToolResult | None, unseen: list[str]) -> Ite
     yield Entry(kind="call", title=f"{call.name}: {status}", text=arguments_line(call))
     if result is not None and result.content:
         yield Entry(kind="result", title=call.name, text=result.content)
+    if result is not None and result.diff:
+        yield Entry(kind="result", title=call.name, text=result.diff.rstrip("\n"))
 
 
 def _take(text: str, unseen: list[str]) -> bool:
@@ -152,4 +169,5 @@ def _costs(turn: Turn) -> str:
     calls = ", ".join(f"{purpose} {count}" for purpose, count in turn.calls.items()) or "none"
     estimated = ", estimated" if turn.usage.estimated else ""
     tokens = f"{turn.usage.input_tokens} tokens in, {turn.usage.output_tokens} out{estimated}"
-    return f"  ({tokens}; requests: {calls})"
+    cost = "" if turn.cost is None else f"; cost {turn.cost:.4g}"
+    return f"  ({tokens}; requests: {calls}{cost})"

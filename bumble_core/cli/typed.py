@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ..builtin.atomic import write_atomically
+from ..atomic import write_atomically
 from ..deferred import Deferred
 from ..ports import Files
 

@@ -32,6 +32,11 @@ HARMLESS: tuple[Key, ...] = (
     ("cognition",),
     ("gate",),
 )
+_SPENDING: tuple[Key, ...] = (
+    ("cognition", "turn_max_tokens"),
+    ("cognition", "turn_max_cost"),
+    ("cognition", "prices"),
+)
 _LOCK_TIMEOUT_S = 10
 
 
@@ -46,7 +51,11 @@ class HeldBack:
 
 def is_harmless(key: Key) -> bool:
     """Tell whether any folder may set `key`. What is not named as harmless is not: new keys start held back."""
-    return any(key[: len(allowed)] == allowed for allowed in HARMLESS)
+    return _is_among(key, HARMLESS) and not _is_among(key, _SPENDING)
+
+
+def _is_among(key: Key, sections: tuple[Key, ...]) -> bool:
+    return any(key[: len(section)] == section for section in sections)
 
 
 def held_back(given: tuple[Given, ...]) -> tuple[HeldBack, ...]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 from ..failures import failure
 from ..servers import Server
 from .address import Address
+from .chat_reply import ChatReply
 from .client import HttpClient
 from .delays import retry_delay
 from .events import NdjsonReader, SseReader, StreamEvent
 from .exchange import ReplyParser, read_reply
+from .learned import Learned
 from .objects import NdjsonObjects, SseObjects, parse_object
 from .reply import Reply
 from .retries import pause_s, with_retries
 
 __all__ = [
     "Address",
+    "ChatReply",
     "HttpClient",
+    "Learned",
     "NdjsonObjects",
     "NdjsonReader",
     "Reply",

@@ -22,7 +22,7 @@ from .address import Address
 from .credentials import guarded, read_key, request_headers
 from .delays import retry_delay
 from .reply import Reply, Wait, timed_out
-from .transports import make_client
+from .transports import make_transport
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ class HttpClient:
         self._named = server
         self._clock = clock
         self._needs_key = needs_key
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+        self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] = WeakKeyDictionary()
 
     @asynccontextmanager
     async def send(
@@ -68,17 +68,18 @@ class HttpClient:
         server = guarded(self._named, settings, self.address, key)
         if self._needs_key and not key:
             raise AuthenticationError(f"{server} needs a key and there is none; {server.key_hint}")
-        client = await self._client()
-        request = client.build_request(
+        transport = await self._transport()
+        timeout = httpx.Timeout(None, connect=settings.connect_timeout_s)
+        request = httpx.Request(
             method,
             self.address.join(path),
             content=content or None,
             headers=request_headers(settings, self.address, key),
-            timeout=httpx.Timeout(None, connect=settings.connect_timeout_s),
+            extensions={"timeout": timeout.as_dict()},
         )
         deadline = deadline if deadline is not None else self._clock.monotonic() + settings.timeout_s
         limit, phase = self._limit(settings.first_byte_timeout_s, "first_byte", deadline)
-        response = await _started(client, request, server, settings, limit, phase)
+        response = await _started(transport, request, server, settings, limit, phase)
         try:
             if not response.is_success:
                 raise await self._failure(response, server, model)
@@ -90,35 +91,36 @@ class HttpClient:
     async def aclose(self) -> None:
         """Close every connection."""
         here = asyncio.get_running_loop()
-        for loop, client in list(self._clients.items()):
-            del self._clients[loop]
+        for loop, transport in list(self._transports.items()):
+            del self._transports[loop]
             if loop is here:
-                await client.aclose()
+                await transport.aclose()
             elif loop.is_running():
-                asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+                asyncio.run_coroutine_threadsafe(transport.aclose(), loop)
 
     def _limit(self, seconds: float, phase: Wait, deadline: float) -> tuple[float, Wait]:
         left = deadline - self._clock.monotonic()
         return (seconds, phase) if seconds <= left else (max(left, 0.0), "whole")
 
-    async def _client(self) -> httpx.AsyncClient:
-        """Return the client of the running loop; connections cannot be shared between loops."""
+    async def _transport(self) -> httpx.AsyncBaseTransport:
+        """Return what the running loop sends with; connections cannot be shared between loops."""
         loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            for other in [each for each in self._clients if each.is_closed()]:
-                del self._clients[other]
+        if loop not in self._transports:
+            for other in [each for each in self._transports if each.is_closed()]:
+                del self._transports[other]
             context = await self._context()
-            if loop not in self._clients:  # another request may have been faster
-                self._clients[loop] = self._made(context)
-        return self._clients[loop]
+            if loop not in self._transports:  # another request may have been faster
+                self._transports[loop] = self._made(context)
+        return self._transports[loop]
 
     async def _context(self) -> ssl.SSLContext:
         if self.address.is_https or self._is_proxied:
             return await asyncio.to_thread(httpx.create_ssl_context)  # 30 to 50 ms
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody and costs nothing; unused over http
 
-    def _made(self, context: ssl.SSLContext) -> httpx.AsyncClient:
-        return make_client(self.address, context, is_proxied=self._is_proxied, may_be_fast=self.settings.fast_transport)
+    def _made(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
+        is_fast = self.settings.fast_transport
+        return make_transport(self.address, context, is_proxied=self._is_proxied, may_be_fast=is_fast)
 
     @property
     def _is_proxied(self) -> bool:
@@ -135,7 +137,7 @@ class HttpClient:
 
 
 async def _started(
-    client: httpx.AsyncClient,
+    transport: httpx.AsyncBaseTransport,
     request: httpx.Request,
     server: Server,
     settings: HttpSettings,
@@ -145,7 +147,7 @@ async def _started(
     """Send the request and return once the headers of its response are there."""
     try:
         async with asyncio.timeout(limit):
-            return await client.send(request, stream=True)
+            return await transport.handle_async_request(request)
     except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
         raise timed_out(server, "connect", settings.connect_timeout_s) from error
     except TimeoutError as error:

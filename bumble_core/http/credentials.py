@@ -34,6 +34,7 @@ def request_headers(settings: HttpSettings, address: Address, key: str) -> dict[
     """Return the headers of a request; what the configuration says wins."""
     authorization = f"Bearer {key}" if key else address.basic
     return {
+        "Accept": "*/*",
         "Accept-Encoding": "identity",
         "Content-Type": "application/json",
         "User-Agent": "bumble-core",

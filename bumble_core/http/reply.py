@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Literal
 
 import httpx
@@ -28,7 +28,7 @@ class Reply:
         self.server = server
         self.was_cut = False
         self.content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        self._pieces = response.aiter_bytes()
+        self._pieces = _body(response)
         self._settings = settings
         self._clock = clock
         self._deadline = deadline
@@ -83,6 +83,13 @@ class Reply:
         left = max(self._deadline - self._clock.monotonic(), 0.0)
         seconds = usual if within_s is None else min(usual, within_s)
         return (seconds, phase) if seconds <= left else (left, "whole")
+
+
+def _body(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Return the body's pieces as they come; httpx decodes and counts them only where they are encoded."""
+    if "content-encoding" not in response.headers and isinstance(response.stream, httpx.AsyncByteStream):
+        return aiter(response.stream)
+    return response.aiter_bytes()
 
 
 def timed_out(server: Server, phase: Wait, seconds: float) -> TimedOut:

@@ -1,4 +1,4 @@
-"""Make the client that reaches one server: with httpx's own transport, or with the faster one where it is installed."""
+"""Choose what carries requests to a server: httpx's own transport, or the faster one where it is installed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,21 @@ _KEEPALIVE_S = 60
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=_KEEPALIVE_S)
 
 
-def make_client(address: Address, context: ssl.SSLContext, *, is_proxied: bool, may_be_fast: bool) -> httpx.AsyncClient:
-    """Return a client for the running loop. A proxy of the environment is reached by httpx alone."""
-    if is_proxied and not address.query:
-        return httpx.AsyncClient(verify=context, trust_env=True, limits=_LIMITS)
-    transport = _fast(context) if may_be_fast and not is_proxied and is_fast_installed() else _plain(context)
-    if address.query:
-        transport = _WithQuery(transport, address.query)
-    return httpx.AsyncClient(transport=transport, trust_env=False)
+def make_transport(
+    address: Address, context: ssl.SSLContext, *, is_proxied: bool, may_be_fast: bool
+) -> httpx.AsyncBaseTransport:
+    """Return the way to a server for the running loop. A proxy of the environment is reached by httpx alone.
+
+    Requests go to it without an `httpx.AsyncClient` between, whose redirects, cookies and hooks nobody here needs, and
+    which writes addresses with their secrets to the log.
+    """
+    if is_proxied:
+        transport: httpx.AsyncBaseTransport = _Proxied(context)
+    elif may_be_fast and is_fast_installed():
+        transport = _fast(context)
+    else:
+        transport = httpx.AsyncHTTPTransport(verify=context, limits=_LIMITS)
+    return _WithQuery(transport, address.query) if address.query else transport
 
 
 def is_fast_installed() -> bool:
@@ -31,13 +38,24 @@ def is_fast_installed() -> bool:
     return importlib.util.find_spec("httpx_aiohttp") is not None
 
 
-def _plain(context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-    return httpx.AsyncHTTPTransport(verify=context, limits=_LIMITS)
-
-
 def _fast(context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
     make: Callable[[ssl.SSLContext, float], httpx.AsyncBaseTransport] = Deferred("bumble_core.http.fast:FastTransport")
     return make(context, _KEEPALIVE_S)
+
+
+class _Proxied(httpx.AsyncBaseTransport):
+    """Leaves to httpx which proxy of the environment stands before which address."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._client = httpx.AsyncClient(verify=context, trust_env=True, limits=_LIMITS)
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await self._client.send(request, stream=True)
+
+    @override
+    async def aclose(self) -> None:
+        await self._client.aclose()
 
 
 class _WithQuery(httpx.AsyncBaseTransport):

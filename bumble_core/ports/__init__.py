@@ -12,6 +12,7 @@ from .people import Emit, ModelChoices, Observer, Surface
 from .system import Clock, Files
 from .thinking import (
     Addressed,
+    Cautious,
     Compactor,
     Downloads,
     Inference,
@@ -22,6 +23,7 @@ from .thinking import (
     Report,
     Router,
     SignalSource,
+    Timed,
     TokenCounter,
     Tool,
     ToolRunner,
@@ -30,6 +32,7 @@ from .working import Execute, Job, JobLedger, JobRunner
 
 __all__ = [
     "Addressed",
+    "Cautious",
     "Clock",
     "Compactor",
     "Documents",
@@ -52,6 +55,7 @@ __all__ = [
     "Sessions",
     "SignalSource",
     "Surface",
+    "Timed",
     "TokenCounter",
     "Tool",
     "ToolRunner",

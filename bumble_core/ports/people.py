@@ -15,7 +15,9 @@ class Surface(Protocol):
     """A place where a person reads and writes.
 
     Only what `deliver` reports as delivered counts as seen. A surface that cannot take a draft back sets
-    `takes_drafts` to False and gets none. `ask` answers with `answered=False` where nobody can be asked.
+    `takes_drafts` to False and gets none: a chat platform, a pipe. It shows whole messages as they come, so where the
+    model has spoken through `say` and done nothing else, what it writes beside that is not delivered. `ask` answers
+    with `answered=False` where nobody can be asked.
     """
 
     @property

@@ -84,7 +84,8 @@ class Tool(Protocol):
     """Something that the model may have done.
 
     The kernel validates `call.arguments` against `spec.parameters` first and limits time and output. `is_work`
-    separates deeds from conversation; only deeds count as evidence. A `ToolError` is an answer for the model.
+    separates deeds from conversation; only deeds count as evidence. A `ToolError` is an answer for the model. A tool
+    may be `Cautious` and `Timed` as well.
     """
 
     @property
@@ -92,6 +93,22 @@ class Tool(Protocol):
     @property
     def is_work(self) -> bool: ...
     async def call(self, call: ToolCall, turn: TurnContext) -> ToolResult: ...
+
+
+@runtime_checkable
+class Cautious(Protocol):
+    """A tool that says whether a person should be asked before it runs, unless the configuration names it."""
+
+    @property
+    def asks_first(self) -> bool: ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A tool that needs more time than others, or less: how long one call may take; None leaves it to the settings."""
+
+    @property
+    def timeout_s(self) -> float | None: ...
 
 
 @runtime_checkable

@@ -1,8 +1,33 @@
-"""What a plugin author needs to test a plugin: a scripted model and checks of what is sent to it."""
+"""What a plugin author needs to test a plugin: a scripted model, stub servers, and checks of what is sent to them."""
 
 from __future__ import annotations
 
-from .requests import check_prefix, check_request, flatten
+from .clock import StillClock
+from .contract import ProviderContract
+from .imitations import IMITATIONS
+from .live_contract import LiveProviderContract
+from .requests import check_history, check_prefix, check_request, flatten
 from .scripted import BrokenScript, Reply, ScriptedProvider
+from .stub_server import Pause, StubReply, StubRequest, StubServer
+from .wires import CHAT, OLLAMA, Wire
 
-__all__ = ["BrokenScript", "Reply", "ScriptedProvider", "check_prefix", "check_request", "flatten"]
+__all__ = [
+    "CHAT",
+    "IMITATIONS",
+    "OLLAMA",
+    "BrokenScript",
+    "LiveProviderContract",
+    "Pause",
+    "ProviderContract",
+    "Reply",
+    "ScriptedProvider",
+    "StillClock",
+    "StubReply",
+    "StubRequest",
+    "StubServer",
+    "Wire",
+    "check_history",
+    "check_prefix",
+    "check_request",
+    "flatten",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from ..types.inference import Request
 from ..types.messages import Message
@@ -17,10 +18,19 @@ def check_request(request: Request) -> None:
     Raises:
         AssertionError: naming the first message that breaks it.
     """
+    check_history(request.messages)
+
+
+def check_history(messages: Iterable[Message]) -> None:
+    """Hold the messages of a request to the law of histories, as `check_request` does.
+
+    Raises:
+        AssertionError: naming the first message that breaks it.
+    """
     seen: set[str] = set()
     open_calls: list[str] = []
     before = ""
-    for place, message in enumerate(request.messages):
+    for place, message in enumerate(messages):
         where = f"message {place} ({message.role})"
         if message.role == "tool":
             results = [result.call_id for result in message.tool_results]

@@ -14,30 +14,41 @@ _USAGE = Usage(input_tokens=12, output_tokens=3)
 _PIECE = 7  # characters of a text that travel together
 
 
-def openai_stream(message: Message, *, finish: str = "", usage: Usage = _USAGE, model: str = "m") -> list[bytes]:
-    """Return the events of a streamed chat completion that says `message`, one per item."""
+def openai_stream(
+    message: Message, *, finish: str = "", usage: Usage | None = _USAGE, model: str = "m", piece: int = _PIECE
+) -> list[bytes]:
+    """Return the events of a streamed chat completion that says `message`, one per item.
+
+    Texts travel in pieces of `piece` characters. Without `usage` nothing is counted.
+    """
     calls = message.tool_calls
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"reasoning_content": piece} for piece in _pieces(message.thinking)]
-    deltas += [{"content": piece} for piece in _pieces(message.text)]
+    deltas += [{"reasoning_content": text} for text in _pieces(message.thinking, piece)]
+    deltas += [{"content": text} for text in _pieces(message.text, piece)]
     for index, call in enumerate(calls):
         deltas.append({"tool_calls": [_openai_call(index, call)]})
         deltas += [
-            {"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in _pieces(_arguments(call))
+            {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+            for text in _pieces(_arguments(call), piece)
         ]
     ending = finish or ("tool_calls" if calls else "stop")
     chunks = [_chunk(model, delta, None) for delta in deltas] + [_chunk(model, {}, ending)]
-    counts = {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
-    chunks.append({**_chunk(model, {}, None), "choices": [], "usage": counts})
+    if usage is not None:
+        counts = {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
+        chunks.append({**_chunk(model, {}, None), "choices": [], "usage": counts})
     return [sse_event(chunk) for chunk in chunks] + [b"data: [DONE]\n\n"]
 
 
-def ollama_stream(message: Message, *, reason: str = "stop", usage: Usage = _USAGE, model: str = "m") -> list[bytes]:
-    """Return the lines of a streamed answer of `/api/chat` that says `message`."""
-    says: list[dict[str, Any]] = [{"content": "", "thinking": piece} for piece in _pieces(message.thinking)]
-    says += [{"content": piece} for piece in _pieces(message.text)]
+def ollama_stream(
+    message: Message, *, reason: str = "stop", usage: Usage | None = _USAGE, model: str = "m", piece: int = _PIECE
+) -> list[bytes]:
+    """Return the lines of a streamed answer of `/api/chat` that says `message`, as `openai_stream` does."""
+    says: list[dict[str, Any]] = [{"content": "", "thinking": text} for text in _pieces(message.thinking, piece)]
+    says += [{"content": text} for text in _pieces(message.text, piece)]
     if message.tool_calls:
-        calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in message.tool_calls]
+        calls = [
+            {"function": {"name": call.name, "arguments": call.raw or call.arguments}} for call in message.tool_calls
+        ]
         says.append({"content": "", "tool_calls": calls})
     lines = [{"model": model, "message": {"role": "assistant", **said}, "done": False} for said in says]
     last = {
@@ -45,9 +56,9 @@ def ollama_stream(message: Message, *, reason: str = "stop", usage: Usage = _USA
         "message": {"role": "assistant", "content": ""},
         "done": True,
         "done_reason": reason,
-        "prompt_eval_count": usage.input_tokens,
-        "eval_count": usage.output_tokens,
     }
+    if usage is not None:
+        last |= {"prompt_eval_count": usage.input_tokens, "eval_count": usage.output_tokens}
     return [ndjson_line(line) for line in (*lines, last)]
 
 
@@ -94,5 +105,5 @@ def _arguments(call: ToolCall) -> str:
     return call.raw or json.dumps(call.arguments, ensure_ascii=False)
 
 
-def _pieces(text: str) -> list[str]:
-    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]

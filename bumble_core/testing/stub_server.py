@@ -6,12 +6,14 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from typing_extensions import override
+
+from .bodies import check_body
 
 _HEAD_LIMIT = 1024 * 1024
 
@@ -50,8 +52,15 @@ class StubRequest:
     json: Any = None
 
 
+Replies = Sequence[StubReply] | Callable[[StubRequest], StubReply]
+
+
 class StubServer:
-    """Plays `replies` in order, one per request; the last one repeats.
+    """Plays `replies` in order, one per request, the last one again and again; a function is asked for each reply.
+
+    The body of each request is read back into messages and held to the laws of histories, in the shape of chat
+    completions or of Ollama's chat; leaving the server raises an `AssertionError` for the first that breaks one. Pass
+    `checks=False` to test what breaks them.
 
     `requests` keeps what came, `connections` how many were opened; `left_early` counts clients that went away inside
     a reply, and `abandoned` is set when the first one does. Port 0 is a free one.
@@ -60,13 +69,15 @@ class StubServer:
             ...  # ask stub.url
     """
 
-    def __init__(self, replies: Sequence[StubReply], *, port: int = 0) -> None:
+    def __init__(self, replies: Replies, *, port: int = 0, checks: bool = True) -> None:
         self.requests: list[StubRequest] = []
+        self.broken: list[str] = []
         self.connections = 0
         self.left_early = 0
         self.abandoned = asyncio.Event()
         self.url = ""
-        self._replies = list(replies)
+        self._replies = replies
+        self._checks = checks
         self._port = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -86,6 +97,8 @@ class StubServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if error is None and self.broken:
+            raise AssertionError(self.broken[0])
 
     def _protocol(self) -> asyncio.StreamReaderProtocol:
         reader = _Reader(limit=_HEAD_LIMIT)
@@ -100,7 +113,7 @@ class StubServer:
     async def _serve(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
         try:
             while request := await _read_request(reader):
-                reply = self._replies[min(len(self.requests), len(self._replies) - 1)]
+                reply = self._reply(request)
                 self.requests.append(request)
                 if not await self._play(reply, reader, writer):
                     break
@@ -108,6 +121,17 @@ class StubServer:
             pass
         finally:
             writer.close()
+
+    def _reply(self, request: StubRequest) -> StubReply:
+        try:
+            if self._checks and request.json is not None:
+                check_body(request.json)
+            if not isinstance(self._replies, Sequence):
+                return self._replies(request)
+        except (AssertionError, LookupError, TypeError, ValueError) as error:
+            self.broken.append(f"{request.method} {request.path}: {error}")
+            return StubReply(status=400, body=[str(error).encode()])
+        return self._replies[min(len(self.requests), len(self._replies) - 1)]
 
     async def _play(self, reply: StubReply, reader: _Reader, writer: asyncio.StreamWriter) -> bool:
         """Send a reply; return whether the connection can take another request."""

@@ -53,7 +53,8 @@ class ToolResult(Value):
 
     `ends_turn` asks the kernel to consult the judge; it is a request, not a command. `said` is text to put in
     front of the user: the kernel delivers it and replaces `content` by what became of it. `is_work` separates
-    deeds from conversation; the kernel sets it from the tool.
+    deeds from conversation; the kernel sets it from the tool. The model sees `content`. `whole` is all of it where
+    that is cut; `diff` is what the call changed, for whoever reviews it. Both are bounded, and kept in the log.
     """
 
     kind: Literal["tool_result"] = "tool_result"
@@ -64,6 +65,8 @@ class ToolResult(Value):
     is_work: bool = True
     ends_turn: bool = False
     said: str = ""
+    whole: str = ""
+    diff: str = ""
     elapsed_s: float = 0.0
 
 
@@ -71,34 +74,38 @@ Part = Annotated[Text | Thinking | Image | ToolCall | ToolResult, Field(discrimi
 
 
 class Message(Value):
-    """One entry of a conversation. A tool message holds one result; `pinned` keeps it through compaction."""
+    """One entry of a conversation. A tool message holds one result; `pinned` keeps it through compaction.
+
+    The text of one that `continues` goes on where the message before it was cut, maybe in the middle of a word.
+    """
 
     id: str = Field(default_factory=lambda: new_id("msg"))
     role: Role
     parts: tuple[Part, ...]
     source: Source
     pinned: bool = False
+    continues: bool = False
 
     @property
     def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join([part.text for part in self.parts if part.kind == "text"])
 
     @property
     def thinking(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Thinking))
+        return "".join([part.text for part in self.parts if part.kind == "thinking"])
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if part.kind == "tool_call"])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+        return tuple([part for part in self.parts if part.kind == "tool_result"])
 
     @property
     def is_empty(self) -> bool:
         """True when a server would see neither words nor calls."""
-        return not self.text.strip() and all(isinstance(part, Text | Thinking) for part in self.parts)
+        return not self.text.strip() and all(part.kind in ("text", "thinking") for part in self.parts)
 
 
 def system(text: str) -> Message:

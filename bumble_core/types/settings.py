@@ -2,72 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
+from .approvals import PatternText, RuleText
 from .base import Value
-from .inference import ModelRef
-
-_TOO_LARGE = 2**53  # from here on whole numbers and their shares are no longer exact
-
-
-def _model_ref(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return ModelRef.parse(value)
-    except ValueError as error:
-        raise ValueError("expected a model's name or `provider:model`") from error
-
-
-def _duration(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("a duration is seconds, or text such as `PT5M`")  # noqa: TRY004 (pydantic reports ValueErrors only)
-    return value
-
-
-def _positive(value: timedelta) -> timedelta:
-    if value <= timedelta(0):
-        raise ValueError("a duration is longer than nothing")
-    return value
-
-
-def _moderate(value: int) -> int:
-    if abs(value) >= _TOO_LARGE:
-        raise ValueError("a number that large means nothing here")
-    return value
-
-
-def _nameable(value: Path) -> Path:
-    if "\0" in str(value):
-        raise ValueError("a path holds no null character")
-    return value
-
-
-def _folder_name(value: str) -> str:
-    if value.strip() != value or value in {".", ".."} or not value.isprintable() or set(value) & set("/\\"):
-        raise ValueError("a name is printable text without slashes, and no space at its ends")
-    return value
-
-
-Whole = Annotated[int, Strict(), AfterValidator(_moderate)]
-Positive = Annotated[int, Strict(), Field(gt=0), AfterValidator(_moderate)]
-Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-Switch = Annotated[bool, Strict()]
-Duration = Annotated[
-    timedelta,
-    BeforeValidator(_duration),
-    AfterValidator(_positive),
-    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "format": "duration"}]}),
-]
-Folder = Annotated[Path, AfterValidator(_nameable)]
-EntityName = Annotated[str, AfterValidator(_folder_name)]
-ModelName = Annotated[ModelRef, BeforeValidator(_model_ref), WithJsonSchema({"type": "string", "minLength": 1})]
-ModelNames = tuple[ModelName, ...]
+from .budget import Price
+from .kinds import Duration, EntityName, Folder, ModelNames, Number, Positive, Seconds, Switch, Whole
 
 
 class PluginConfig(Value):
@@ -132,10 +75,23 @@ class Cognition(Value):
         default=8, ge=0, description="Clamped to 0 to 16; a turn has max(6, min(25, 6 + rounds)) steps."
     )
     turn_deadline_s: Number = Field(default=600, gt=0, description="Longest time a turn may take, in seconds.")
+    turn_max_tokens: Positive | None = Field(
+        default=None, description="Tokens that all requests of one turn may take together; unset: no limit."
+    )
+    turn_max_cost: Number | None = Field(
+        default=None, gt=0, description="What all requests of one turn may cost, by `prices`; unset: no limit."
+    )
+    prices: dict[str, Price] = Field(default={}, description="What models cost, by `provider:model`.")
     max_auxiliary_calls: Whole = Field(
         default=12, ge=0, description="Router, judge, compaction and probe calls of one turn at most."
     )
     history_compression: HistoryCompression = HistoryCompression()
+
+    @model_validator(mode="after")
+    def _knows_costs(self) -> Self:
+        if self.prices or self.turn_max_cost is None:
+            return self
+        raise ValueError("`turn_max_cost` needs `prices`: what no price is known of costs nothing")
 
 
 class Stages(Value):
@@ -154,14 +110,26 @@ class Stages(Value):
 
 
 class Tools(Value):
-    """Which tools run, and how long. Patterns are shell patterns over tool names; `deny` wins, then `ask`."""
+    """Which calls run, which only after a question, and how long they may take.
 
-    allow: tuple[str, ...] = Field(default=("*",), description="Tools that run without asking.")
-    ask: tuple[str, ...] = Field(default=(), description="Tools that run only after the person agreed.")
-    deny: tuple[str, ...] = Field(default=(), description="Tools that never run.")
+    An entry is a tool's name, `NAME(PATTERN)` for its first argument or `NAME(ARGUMENT=PATTERN)`; `*` and `?` stand
+    for any text. `rules` come first, in their order; then `deny`, `ask`, `allow`. The first that fits decides.
+    """
+
+    rules: tuple[RuleText, ...] = Field(
+        default=(), description="Read first, in this order: `allow: CALLS`, `ask: CALLS` or `deny: CALLS`."
+    )
+    allow: tuple[PatternText, ...] = Field(
+        default=("*",), description="Calls that run; what no entry names is denied. `*` leaves it to each tool."
+    )
+    ask: tuple[PatternText, ...] = Field(default=(), description="Calls that run only after the person agreed.")
+    deny: tuple[PatternText, ...] = Field(default=(), description="Calls that never run.")
     timeout_s: Number = Field(default=60, gt=0, description="Longest time of one call, in seconds.")
+    timeouts: dict[str, Seconds] = Field(
+        default={}, description="Longest time of one call of single tools, in seconds, by the tool's name."
+    )
     max_output_chars: Whole = Field(
-        default=16_000, ge=200, description="Longest tool output that the model sees; the rest is cut with a marker."
+        default=16_000, ge=200, description="Longest tool output that the model sees; `read_output` reads on."
     )
 
 
@@ -191,7 +159,7 @@ def _sections_beside_disabled(schema: JsonDict) -> None:
 class Plugins(Value):
     """Sections of plugins by name, and the names of those that are never imported.
 
-    In a file each section stands beside `disabled`: `plugins: {disabled: [shell], files: {workspace: .}}`.
+    In a file each section stands beside `disabled`: `plugins: {disabled: [shell], files: {root: .}}`.
     """
 
     model_config = ConfigDict(json_schema_extra=_sections_beside_disabled)

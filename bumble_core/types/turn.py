@@ -4,44 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
 
 from pydantic import Field
 
 from .base import Value, new_id
-from .inference import Completion, ModelRef, Profile, Usage
+from .budget import Budget, Spent
+from .inference import Completion, ModelRef, Usage
+from .log import Preview, last_results, pending_calls, previews, recent_results, said, said_in_a_row, with_result
 from .messages import Message, ToolCall, ToolResult
+from .record import Origin, Route, Status, Turn, Verdict
 
-Status = Literal["done", "capped", "failed", "cancelled", "interrupted"]
-Origin = Literal["user", "automation", "autonomous"]
+__all__ = ["Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
 
 
-class Limits(Value):
-    """What a turn may spend. `max_auxiliary_calls` bounds router, judge, compaction and probe calls together."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(Budget):
+    """What bounds a turn: its budget, its steps and the push-backs of the judge."""
 
     max_steps: int
     max_pushbacks: int
-    max_auxiliary_calls: int
-    deadline_s: float
-
-
-class Route(Value):
-    """Which profile answers with which models, and why. `confidence` is between 0 and 1."""
-
-    profile: Profile
-    models: tuple[ModelRef, ...]
-    decided_by: Literal["forced", "heuristic", "classifier"]
-    reason: str
-    confidence: float = 1.0
-
-
-class Verdict(Value):
-    """May the turn end? `nudge` is shown to the model when it may not."""
-
-    done: bool
-    decided_by: str
-    reason: str
-    nudge: str = ""
 
 
 class TurnInput(Value):
@@ -58,40 +39,14 @@ class TurnInput(Value):
     started: datetime
 
 
-class Turn(Value):
-    """The record of a finished turn: what is stored and what jobs read.
-
-    `delivered` holds what the user saw, in order; `messages` is the log. `number` counts the turns of a home.
-    """
-
-    id: str
-    session_id: str
-    number: int = 0
-    origin: Origin = "user"
-    surface: str = "none"
-    started: datetime
-    finished: datetime
-    status: Status
-    error: str | None = None
-    route: Route | None = None
-    messages: tuple[Message, ...]
-    delivered: tuple[str, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    usage: Usage = Usage()
-    calls: dict[str, int] = {}
-
-    @property
-    def text(self) -> str:
-        """Everything that the user saw, as one text."""
-        return "\n\n".join(self.delivered)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext:
     """A turn in flight. Immutable: every step returns the next context.
 
     `view` is what the model will see and may be compacted; `log` is what happened and never shrinks. `nudge` is
-    shown once, in the tail of the next request. `delivered` is what reached the user.
+    shown once, in the tail of the next request. `delivered` is what reached the user; `reply` is what the model has
+    written since its last calls. `cuts` counts the replies in a row that were cut by their length.
+    `speaks_in_messages` tells that the surface shows whole messages as they come.
     """
 
     input: TurnInput
@@ -102,39 +57,74 @@ class TurnContext:
     delivered: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     nudge: str = ""
+    reply: str = ""
+    cuts: int = 0
+    speaks_in_messages: bool = False
     step: int = 0
     last: Completion | None = None
     status: Status = "capped"
     error: str | None = None
 
     @classmethod
-    def begin(cls, input: TurnInput, route: Route, limits: Limits) -> TurnContext:
-        return cls(input=input, route=route, limits=limits, view=(*input.history, input.message), log=(input.message,))
+    def begin(cls, input: TurnInput, route: Route, limits: Limits, *, speaks_in_messages: bool = False) -> TurnContext:
+        view, log = (*input.history, input.message), (input.message,)
+        return cls(input=input, route=route, limits=limits, view=view, log=log, speaks_in_messages=speaks_in_messages)
 
     @property
     def pending_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last model message that have no result yet."""
-        answered: set[str] = set()
-        for message in reversed(self.log):
-            if message.role == "assistant":
-                return tuple(call for call in message.tool_calls if call.id not in answered)
-            answered.update(result.call_id for result in message.tool_results)
-        return ()
+        return pending_calls(self.log)
 
     @property
     def last_results(self) -> tuple[ToolResult, ...]:
         """Results of the calls of the last step, in the order of the calls."""
-        found: list[ToolResult] = []
-        for message in reversed(self.log):
-            if message.role != "tool":
-                break
-            found[:0] = message.tool_results
-        return tuple(found)
+        return last_results(self.log)
+
+    @property
+    def work_results(self) -> tuple[ToolResult, ...]:
+        return tuple(result for message in self.log for result in message.tool_results if result.is_work)
+
+    @property
+    def previews(self) -> tuple[Preview, ...]:
+        """The beginnings of what the latest work calls gave, for whoever judges the turn."""
+        return previews(self.log)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What the user was told by tools since their latest words."""
+        return said(recent_results(self.log))
+
+    @property
+    def has_called(self) -> bool:
+        """True when the last reply called tools."""
+        return self.last is not None and bool(self.last.message.tool_calls)
+
+    @property
+    def said_in_a_row(self) -> int:
+        """How many steps, from the last one back, held nothing but delivered texts of tools that say something."""
+        return said_in_a_row(self.log) if self.has_called else 0
+
+    @property
+    def is_unfinished(self) -> bool:
+        """True when the last reply was words and was cut by its length: the next one goes on with it."""
+        return self.last is not None and self.last.finish == "length" and not self.has_called
+
+    @property
+    def only_spoke(self) -> bool:
+        """True when the user was told something by tools since their latest words and nothing was done."""
+        recent = recent_results(self.log)
+        return bool(said(recent)) and not any(each.is_work and each.status != "refused" for each in recent)
 
     @property
     def closing_text(self) -> str:
-        """What the model wrote last, if it stopped calling tools."""
-        return self.last.message.text.strip() if self.last and not self.last.message.tool_calls else ""
+        """What the model wrote last, if it stopped calling tools and the user is still to read it.
+
+        Not to be read: what was said already; and, where messages are shown as they come, words beside a turn that
+        was wholly spoken through tools, as long as it has them.
+        """
+        text = self.reply.strip()
+        is_beside = self.speaks_in_messages and self.steps_left > 0 and self.only_spoke
+        return "" if is_beside or any(text == each.strip() for each in self.said) else text
 
     @property
     def visible_text(self) -> str:
@@ -143,17 +133,13 @@ class TurnContext:
 
     @property
     def end_requested(self) -> bool:
-        """True when the last step asks to end; not beside a deed that failed."""
-        failed = any(result.is_work and result.status != "ok" for result in self.last_results)
-        return not failed and any(result.ends_turn for result in self.last_results)
-
-    @property
-    def work_results(self) -> tuple[ToolResult, ...]:
-        return tuple(result for message in self.log for result in message.tool_results if result.is_work)
+        """True when the last step asks to end; not beside a call that failed, for the model has not seen that yet."""
+        results = self.last_results if self.has_called else ()
+        return any(each.ends_turn for each in results) and all(each.status == "ok" for each in results)
 
     @property
     def pushbacks(self) -> int:
-        return sum(not verdict.done for verdict in self.verdicts)
+        return sum(not verdict.done and verdict.on != "say" for verdict in self.verdicts)
 
     @property
     def steps_left(self) -> int:
@@ -161,14 +147,21 @@ class TurnContext:
 
     def answered(self, completion: Completion) -> TurnContext:
         """Count one step; an empty message is remembered as `last` and leaves no trace in the history."""
-        added = self if completion.message.is_empty else self.appended(completion.message)
-        return replace(added, last=completion, nudge="", step=self.step + 1)
+        message, is_cut = completion.message, completion.finish == "length"
+        added = self if message.is_empty else self.appended(message)
+        reply = "" if message.tool_calls else (self.reply if self.is_unfinished else "") + message.text
+        cuts = self.cuts + 1 if is_cut else 0
+        return replace(added, last=completion, nudge="", step=self.step + 1, reply=reply, cuts=cuts)
+
+    def heard(self, message: Message) -> TurnContext:
+        """Add words of the user; what the model wrote before them is no answer to them."""
+        return replace(self.appended(message), last=None, reply="", cuts=0)
 
     def observed(self, message: Message) -> TurnContext:
         """Add one tool result; the results of a step stand in the order of its calls, whenever they come."""
         calls = next((m.tool_calls for m in reversed(self.log) if m.role == "assistant"), ())
-        order = {call.id: place for place, call in enumerate(calls)}
-        return replace(self, view=_placed(self.view, message, order), log=_placed(self.log, message, order))
+        view, log = with_result(self.view, message, calls), with_result(self.log, message, calls)
+        return replace(self, view=view, log=log)
 
     def told(self, text: str) -> TurnContext:
         """Count `text` as seen by the user."""
@@ -180,11 +173,16 @@ class TurnContext:
     def ended(self, status: Status, error: str | None = None) -> TurnContext:
         return replace(self, status=status, error=error)
 
+    def on_last_step(self) -> TurnContext:
+        """Leave the turn one more step; a cap is only ever lowered."""
+        most = min(self.limits.max_steps, self.step + 1)
+        return replace(self, limits=replace(self.limits, max_steps=most))
+
     def refitted(self, view: tuple[Message, ...]) -> TurnContext:
         return replace(self, view=view)
 
-    def record(self, finished: datetime, usage: Usage, calls: dict[str, int]) -> Turn:
-        """Return what is kept of the turn; `calls` counts its requests by purpose."""
+    def record(self, finished: datetime, calls: dict[str, int], spent: dict[str, Spent]) -> Turn:
+        """Return what is kept of the turn; `calls` and `spent` are by the purpose of its requests."""
         return Turn(
             id=self.input.id,
             session_id=self.input.session_id,
@@ -198,20 +196,10 @@ class TurnContext:
             messages=self.log,
             delivered=self.delivered,
             verdicts=self.verdicts,
-            usage=usage,
+            usage=sum((each.usage for each in spent.values()), Usage()),
             calls=calls,
+            spent=spent,
         )
 
     def appended(self, message: Message) -> TurnContext:
         return replace(self, view=(*self.view, message), log=(*self.log, message))
-
-
-def _placed(messages: tuple[Message, ...], message: Message, order: dict[str, int]) -> tuple[Message, ...]:
-    (result,) = message.tool_results
-    place, at = order.get(result.call_id, len(order)), len(messages)
-    while at > 0 and messages[at - 1].role == "tool":
-        (before,) = messages[at - 1].tool_results
-        if order.get(before.call_id, -1) <= place:
-            break
-        at -= 1
-    return (*messages[:at], message, *messages[at:])

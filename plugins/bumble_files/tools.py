@@ -9,9 +9,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bumble_core import ToolError
+from bumble_core import ToolError, ToolResult
 
 from .contents import WriteBytes, read_at, replace_at
+from .differences import difference
 from .search import Glob, Search, line_matcher
 from .texts import FileText, page, unique_place
 from .workspace import Place, Workspace, kind_of, printable
@@ -67,24 +68,25 @@ class FileTools:
         path: PathText,
         text: Annotated[str, Field(description="The whole new text, or the text to append.")],
         append: Annotated[bool, Field(description="Add to the end of the file instead of replacing it.")] = False,
-    ) -> str:
+    ) -> ToolResult:
         """Write a text file; missing folders are made. Write long texts in pieces, with append=true after the first."""
         with self._writing, self._workspace.place(path, create=True) as place:
-            old, seen = (_EMPTY, None) if place.status is None else self._old(place, path, is_needed=append)
-            if append and old is None:
+            former, seen = (None, None) if place.status is None else self._old(place, path, is_needed=append)
+            if append and former is None and place.status is not None:
                 raise self._workspace.refusal(path, "this is a binary file; nothing can be appended")
-            old = old or _EMPTY
+            old = former or _EMPTY
             data = old.with_added(text) if append else old.with_all(text)
             replace_at(place, data, seen if append else None, self._write)
         did = "appended" if append and place.status else "wrote" if place.status is None else "replaced the file with"
-        return f"{did} {len(text)} characters: {place.path} now has {len(data)} bytes{_endings(old)}"
+        told = f"{did} {len(text)} characters: {place.path} now has {len(data)} bytes{_endings(old)}"
+        return _written(told, place, former, data)
 
     def edit_file(
         self,
         path: PathText,
         old: Annotated[str, Field(description="The text to replace, exactly as in the file; it must be unique there.")],
         new: Annotated[str, Field(description="The text to put in its place.")],
-    ) -> str:
+    ) -> ToolResult:
         """Replace one piece of a text file."""
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
         with self._writing, self._workspace.place(path) as place:
@@ -98,9 +100,11 @@ class FileTools:
                 raise self._workspace.refusal(path, str(error)) from error
             if old == new:
                 raise self._workspace.refusal(path, "`old` and `new` are the same; nothing was changed")
-            replace_at(place, text.with_edit(start, end, new), seen, self._write)
+            data = text.with_edit(start, end, new)
+            replace_at(place, data, seen, self._write)
         line = text.text.count("\n", 0, start) + 1
-        return f"replaced {len(old)} characters by {len(new)} in {place.path}, line {line}{_endings(text)}"
+        told = f"replaced {len(old)} characters by {len(new)} in {place.path}, line {line}{_endings(text)}"
+        return _written(told, place, text, data)
 
     def list_directory(self, path: FolderText = ".") -> str:
         """List a folder: folders end in `/`, files have their size in bytes."""
@@ -161,6 +165,16 @@ def _line(entry: os.DirEntry[str]) -> str:
     kind = kind_of(status.st_mode)
     notes = {"a folder": "/", "a file": f" ({status.st_size} bytes)"}
     return name + notes.get(kind, f" ({kind})")
+
+
+def _written(told: str, place: Place, old: FileText | None, data: bytes) -> ToolResult:
+    """Return what the model is told about a write, and for reviews what it changed."""
+    path, new = printable(place.path), FileText.read(data)
+    if place.status is not None and old is None:
+        diff = f"{path}: {place.status.st_size} bytes, binary or too many to compare, were replaced\n"
+    else:
+        diff = difference(path, old.readable if old else None, new.readable if new else "")
+    return ToolResult(call_id="", name="", content=told, diff=diff)
 
 
 def _endings(text: FileText) -> str:

@@ -8,9 +8,20 @@ from bumble_core.types.turn import TurnContext, Verdict
 
 
 class VisibleTextJudge:
-    """Judges everything the user has seen in this turn: delivered texts and the closing text."""
+    """Judges everything the user has seen in this turn: delivered texts and the closing text.
+
+    A first step that only says something may announce work that is to come, in any language, so the model is asked
+    how it stands. One that only says something again has its answer.
+    """
 
     async def judge(self, turn: TurnContext) -> Verdict:
+        if turn.said_in_a_row == 1:
+            return Verdict(
+                done=False,
+                decided_by="heuristic",
+                reason="what was said may announce more",
+                nudge="If that was all, end your turn now. If you announced something, do it now.",
+            )
         if turn.visible_text.strip():
             return Verdict(done=True, decided_by="heuristic", reason="there is a visible reply")
         return Verdict(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
 from bumble_core import ConfigError, Deferred, hookimpl
-from bumble_core.ports import Addressed, Clock, Provider
+from bumble_core.ports import Addressed, Clock, Files, Provider
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
 
@@ -41,8 +42,11 @@ class _Server(Addressed, Provider, Protocol):
 class OllamaProvider:
     """One server; what it takes to reach it is loaded at the first request."""
 
-    def __init__(self, name: str, settings: HttpSettings, clock: Clock, *, needs_key: bool) -> None:
-        self._name, self._settings, self._clock, self._needs_key = name, settings, clock, needs_key
+    def __init__(
+        self, name: str, settings: HttpSettings, clock: Clock, home: Path, files: Files, *, needs_key: bool
+    ) -> None:
+        self._name, self._settings, self._needs_key = name, settings, needs_key
+        self._clock, self._home, self._files = clock, home, files
         self._make = Deferred("bumble_ollama.endpoint:Endpoint", needs=("httpx",))
         self._made: _Server | None = None
 
@@ -66,7 +70,9 @@ class OllamaProvider:
 
     def _endpoint(self) -> _Server:
         if self._made is None:
-            self._made = self._make(self._name, self._settings, self._clock, needs_key=self._needs_key)
+            self._made = self._make(
+                self._name, self._settings, self._clock, self._home, self._files, needs_key=self._needs_key
+            )
         return self._made
 
 
@@ -77,12 +83,13 @@ class OllamaPlugin:
         self._config = config
 
     @hookimpl
-    def bumble_providers(self, clock: Clock) -> Sequence[Provider]:
-        here, cloud = _from_environment(self._config), self._config.cloud
-        needs_key = bool(here.api_key_env or here.api_key_file)
+    def bumble_providers(self, home: Path, files: Files, clock: Clock) -> Sequence[Provider]:
+        servers = {"ollama": _from_environment(self._config), "ollama-cloud": self._config.cloud}
         return [
-            OllamaProvider("ollama", here, clock, needs_key=needs_key),
-            OllamaProvider("ollama-cloud", cloud, clock, needs_key=bool(cloud.api_key_env or cloud.api_key_file)),
+            OllamaProvider(
+                name, settings, clock, home, files, needs_key=bool(settings.api_key_env or settings.api_key_file)
+            )
+            for name, settings in servers.items()
         ]
 
 

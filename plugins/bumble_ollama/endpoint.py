@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,8 +14,8 @@ import structlog
 
 from bumble_core.chat import BodyEncoder, TokenEstimate
 from bumble_core.errors import InvalidRequest, MalformedReply
-from bumble_core.http import HttpClient, Reply, Server, parse_object, read_reply, with_retries
-from bumble_core.ports import Clock
+from bumble_core.http import HttpClient, Learned, Reply, Server, parse_object, read_reply, with_retries
+from bumble_core.ports import Clock, Files
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 
@@ -32,16 +33,18 @@ _REFUSED = {  # what a model cannot do, as the server words it
 
 
 class Endpoint:
-    """One server. Connections and what was learned about its models last as long as it does."""
+    """One server. Connections last as long as it does; what its models cannot do is kept in the home."""
 
-    def __init__(self, name: str, settings: HttpSettings, clock: Clock, *, needs_key: bool = False) -> None:
+    def __init__(
+        self, name: str, settings: HttpSettings, clock: Clock, home: Path, files: Files, *, needs_key: bool = False
+    ) -> None:
         self.name = name
         self._settings = settings
         self._clock = clock
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
+        self._learned = Learned(home, files)
         self._estimate = TokenEstimate()
         self._encoder = BodyEncoder(encode_message)
-        self._refused: dict[str, set[str]] = {}
 
     @property
     def address(self) -> str:
@@ -79,8 +82,8 @@ class Endpoint:
         Tools that must be called are not left out: who asked knows another way.
         """
         whole = encode_fields(request, model)
-        refused = self._refused.setdefault(model, set())
         while True:
+            refused = await self._learned.of(self.address, model)
             body = {key: value for key, value in whole.items() if key not in refused}
             content = self._encoder(body, request.messages)
             sent = self._client.send("POST", "api/chat", content, model=model, deadline=deadline)
@@ -92,7 +95,7 @@ class Endpoint:
                 )
                 if not found or (found == "tools" and request.tool_choice == "required"):
                     raise
-                refused.add(found)
+                await self._learned.add(self.address, model, found)
                 log.warning("model.lacks", server=self.name, model=model, lacking=found)
 
     def _info(self, entry: Mapping[str, Any], default: str | None) -> ModelInfo:

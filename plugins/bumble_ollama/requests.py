@@ -18,7 +18,7 @@ def encode_fields(request: Request, model: str) -> dict[str, JsonValue]:
     body: dict[str, JsonValue] = {
         "model": model,
         "stream": True,
-        "think": request.profile.thinking,
+        "think": _think(model, thinking=request.profile.thinking),
         "truncate": False,
         "options": {
             "num_ctx": request.context_window,
@@ -31,6 +31,13 @@ def encode_fields(request: Request, model: str) -> dict[str, JsonValue]:
     if request.reply_schema is not None:
         body["format"] = request.reply_schema
     return body
+
+
+def _think(model: str, *, thinking: bool) -> JsonValue:
+    """Return the switch; GPT-OSS always thinks and takes a level in its place (Ollama's page on thinking)."""
+    if "gpt-oss" in model:
+        return "medium" if thinking else "low"
+    return thinking
 
 
 def encode_message(message: Message) -> list[dict[str, JsonValue]]:

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 
 from bumble_core import ConfigError, Deferred, hookimpl
-from bumble_core.ports import Addressed, Clock, Provider
+from bumble_core.ports import Addressed, Clock, Files, Provider
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
+
+from .thinking import Knob
 
 _OFFICIAL = "https://api.openai.com/v1"
 _NAME = "openai"
 
 
-class OpenAIConfig(HttpSettings):
+class EndpointSettings(HttpSettings):
+    """One server that speaks chat completions."""
+
+    thinking: Knob = Field(
+        default="auto",
+        description=(
+            "How a profile's thinking is asked for: `reasoning_effort`, `chat_template_kwargs` or `off`; `auto` takes "
+            "the first for OpenAI's reasoning models and OpenRouter, the second for every other server. An effort "
+            "leaves room for thoughts beside the longest reply: 2,048 tokens for low, 8,192 for medium."
+        ),
+    )
+
+
+class OpenAIConfig(EndpointSettings):
     """The default endpoint, and others by name."""
 
     base_url: str = Field(
@@ -26,13 +42,13 @@ class OpenAIConfig(HttpSettings):
     )
     api_key_env: str | None = Field(default="OPENAI_API_KEY", description="Environment variable that holds the key.")
     default_model: str | None = Field(default="gpt-6-luna", description="Model that is taken when none is named.")
-    endpoints: dict[str, HttpSettings] = Field(
+    endpoints: dict[str, EndpointSettings] = Field(
         default={}, description="More servers of this kind: `NAME:model` asks the server of that name."
     )
 
     @field_validator("endpoints")
     @classmethod
-    def _names(cls, endpoints: dict[str, HttpSettings]) -> dict[str, HttpSettings]:
+    def _names(cls, endpoints: dict[str, EndpointSettings]) -> dict[str, EndpointSettings]:
         for name in endpoints:
             if name == _NAME or not name or ":" in name:
                 raise ValueError(f"`{name}` cannot name an endpoint: it must differ from `{_NAME}` and have no colon")
@@ -46,8 +62,11 @@ class _Endpoint(Addressed, Provider, Protocol):
 class OpenAIProvider:
     """One endpoint; what it takes to reach it is loaded at the first request."""
 
-    def __init__(self, name: str, settings: HttpSettings, clock: Clock, *, needs_key: bool) -> None:
-        self._name, self._settings, self._clock, self._needs_key = name, settings, clock, needs_key
+    def __init__(
+        self, name: str, settings: EndpointSettings, clock: Clock, home: Path, files: Files, *, needs_key: bool
+    ) -> None:
+        self._name, self._settings, self._needs_key = name, settings, needs_key
+        self._clock, self._home, self._files = clock, home, files
         self._make = Deferred("bumble_openai.endpoint:Endpoint", needs=("httpx",))
         self._made: _Endpoint | None = None
 
@@ -71,7 +90,16 @@ class OpenAIProvider:
 
     def _endpoint(self) -> _Endpoint:
         if self._made is None:
-            self._made = self._make(self._name, self._settings, self._clock, needs_key=self._needs_key)
+            settings = self._settings
+            self._made = self._make(
+                self._name,
+                settings,
+                self._clock,
+                self._home,
+                self._files,
+                needs_key=self._needs_key,
+                thinking=settings.thinking,
+            )
         return self._made
 
 
@@ -82,15 +110,16 @@ class OpenAIPlugin:
         self._config = config
 
     @hookimpl
-    def bumble_providers(self, clock: Clock) -> Sequence[Provider]:
+    def bumble_providers(self, home: Path, files: Files, clock: Clock) -> Sequence[Provider]:
         default = _from_environment(self._config)
         is_official = urlsplit(default.base_url).hostname == urlsplit(_OFFICIAL).hostname
         asked_for_key = "api_key_env" in self._config.model_fields_set or default.api_key_file is not None
-        others = [
-            OpenAIProvider(name, settings, clock, needs_key=bool(settings.api_key_env or settings.api_key_file))
-            for name, settings in self._config.endpoints.items()
+        needs_key = {_NAME: is_official or asked_for_key}
+        needs_key |= {n: bool(each.api_key_env or each.api_key_file) for n, each in self._config.endpoints.items()}
+        return [
+            OpenAIProvider(name, settings, clock, home, files, needs_key=needs_key[name])
+            for name, settings in {_NAME: default, **self._config.endpoints}.items()
         ]
-        return [OpenAIProvider(_NAME, default, clock, needs_key=is_official or asked_for_key), *others]
 
 
 def _from_environment(config: OpenAIConfig) -> OpenAIConfig:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 
-from bumble_core.chat import BodyEncoder, TokenEstimate, encode_fields
+from bumble_core.chat import BodyEncoder, TokenEstimate
 from bumble_core.errors import InvalidRequest, MalformedReply
-from bumble_core.http import HttpClient, Reply, Server, parse_object, read_reply, with_retries
-from bumble_core.ports import Clock
+from bumble_core.http import ChatReply, HttpClient, Learned, Reply, Server, parse_object, read_reply, with_retries
+from bumble_core.ports import Clock, Files
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 
-from .dialects import Dialects, newer_limit
-from .reply import ChatReply
+from .dialects import Dialect
+from .thinking import Knob
 
 log = structlog.get_logger(__name__)
 
@@ -28,15 +29,25 @@ _WINDOW_KEYS = ("max_model_len", "context_length", "loaded_context_length", "max
 
 
 class Endpoint:
-    """One server. Connections and what was learned about its models last as long as it does."""
+    """One server. Connections last as long as it does; what its models refuse is kept in the home."""
 
-    def __init__(self, name: str, settings: HttpSettings, clock: Clock, *, needs_key: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: HttpSettings,
+        clock: Clock,
+        home: Path,
+        files: Files,
+        *,
+        needs_key: bool = False,
+        thinking: Knob = "auto",
+    ) -> None:
         self.name = name
         self._settings = settings
         self._clock = clock
         self._client = HttpClient(_server(name, settings), settings, clock, needs_key=needs_key)
-        self._is_official = self._client.address.shown == "api.openai.com"
-        self._dialects = Dialects()
+        self._dialect = Dialect(urlsplit(settings.base_url).hostname or "", thinking)
+        self._learned = Learned(home, files)
         self._estimate = TokenEstimate()
         self.encoder = BodyEncoder()
 
@@ -72,20 +83,19 @@ class Endpoint:
 
     async def _accepted(self, stack: AsyncExitStack, request: Request, model: str, deadline: float) -> Reply:
         """Send the request; what the server does not accept in it is left out, and asked for no more."""
-        whole = encode_fields(request, model)
-        if self._is_official:
-            whole = newer_limit(whole)
         while True:
-            body = self._dialects.adapted(whole, model)
+            learned = await self._learned.of(self.address, model)
+            body = self._dialect.fields(request, model, learned)
             content = self.encoder(body, request.messages)
             sent = self._client.send("POST", "chat/completions", content, model=model, deadline=deadline)
             try:
                 return await stack.enter_async_context(sent)
             except InvalidRequest as error:
-                change = self._dialects.learn(error, body, model)
-                if change is None:
+                refused = self._dialect.refused(error, body, learned)
+                if refused is None:
                     raise
-                log.debug("dialect.learned", server=self.name, model=model, change=change)
+                await self._learned.add(self.address, model, refused)
+                log.debug("dialect.learned", server=self.name, model=model, learned=refused)
 
     def _info(self, entry: Mapping[str, Any], default: str | None) -> ModelInfo:
         meta = entry.get("meta")  # llama.cpp

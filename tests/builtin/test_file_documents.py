@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble_core.builtin.atomic import PART_SUFFIX
+from bumble_core.atomic import PART_SUFFIX
 from bumble_core.builtin.documents import KEPT_VERSIONS, FileDocuments
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import ContractError, DocumentError, VersionConflict

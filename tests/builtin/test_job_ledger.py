@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bumble_core.builtin.atomic import PART_SUFFIX
+from bumble_core.atomic import PART_SUFFIX
 from bumble_core.builtin.ledger import FileJobLedger
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import ContractError

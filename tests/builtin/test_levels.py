@@ -78,7 +78,7 @@ class Bench:
     async def ask(self, server: Any, choice: str = "required", levels: Levels | None = None) -> tuple[str, Completion]:
         text, done = "", None
         asked = request(tools=(LOOK,), tool_choice=choice)
-        async with aclosing((levels or self.levels()).stream(asked, REF, server)) as items:
+        async with aclosing(await (levels or self.levels()).asking(asked, REF, server)) as items:
             async for item in items:
                 if isinstance(item, Completion):
                     done = item
@@ -205,14 +205,34 @@ async def test_what_was_learnt_is_kept_with_its_reason_and_date(bench: Bench) ->
 
 @pytest.mark.parametrize(
     "error",
-    [Unreachable("nobody"), InvalidRequest("messages[3].content must be a string"), Overloaded("no tool today")],
-    ids=["unreachable", "another-400", "overloaded"],
+    [
+        Unreachable("nobody"),
+        InvalidRequest("messages[3].content must be a string"),
+        InvalidRequest("Invalid schema for function 'look': 'objekt' is not a type"),
+        InvalidRequest("An assistant message with 'tool_calls' must be followed by tool messages"),
+        Overloaded("no tool is supported today"),
+    ],
+    ids=["unreachable", "another-400", "bad-tool", "bad-history", "overloaded"],
 )
 async def test_another_failure_is_no_evidence(bench: Bench, error: InferenceError) -> None:
     imitation = Imitation(native=error)
     with pytest.raises(type(error)):
         await bench.ask(imitation)
     assert (imitation.asked, await bench.level()) == (["native"], "")
+
+
+async def test_after_words_were_heard_a_refusal_is_not_asked_again(bench: Bench) -> None:
+    class Late(Imitation):
+        async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
+            self.asked.append("late")
+            yield Delta(text="Well, ")
+            raise NO_TOOLS
+
+    await bench.ask(Imitation(native=calling()))
+    late = Late()
+    with pytest.raises(InvalidRequest):
+        await bench.ask(late)
+    assert late.asked == ["late"]
 
 
 async def test_words_that_came_are_the_reply_when_the_second_request_fails(bench: Bench) -> None:
@@ -224,18 +244,30 @@ async def test_words_that_came_are_the_reply_when_the_second_request_fails(bench
 @pytest.mark.parametrize(
     "reply",
     [
-        assistant(""),
         length_cut(""),
         Completion(message=assistant("Ha"), finish="cut", model=REF),
         Completion(message=assistant("Ha"), finish="filtered", model=REF),
     ],
-    ids=["empty", "empty-at-its-length", "cut", "filtered"],
+    ids=["empty-at-its-length", "cut", "filtered"],
 )
-async def test_a_reply_without_an_end_is_no_evidence(bench: Bench, reply: Any) -> None:
+async def test_a_reply_without_an_end_is_no_evidence(bench: Bench, reply: Completion) -> None:
     imitation = Imitation(native=reply)
     _, done = await bench.ask(imitation)
     assert (imitation.asked, await bench.level()) == (["native"], "")
-    assert done.message == (reply.message if isinstance(reply, Completion) else reply)
+    assert done.message == reply.message
+
+
+async def test_nothing_at_all_where_a_call_was_forced_is_asked_again_with_a_schema(bench: Bench) -> None:
+    imitation = Imitation(native=assistant(""), schema=assistant(WRITTEN))
+    text, done = await bench.ask(imitation)
+    assert (imitation.asked, await bench.level()) == (["native", "schema"], "schema")
+    assert (text, done.message.text, done.finish) == ("", "", "tool_calls")
+
+
+async def test_nothing_at_all_twice_is_no_evidence(bench: Bench) -> None:
+    imitation = Imitation(native=assistant(""), schema=assistant(""))
+    _, done = await bench.ask(imitation)
+    assert (imitation.asked, await bench.level(), done.message.is_empty) == (["native", "schema"], "", True)
 
 
 async def test_words_up_to_the_longest_reply_are_words(bench: Bench) -> None:
@@ -356,9 +388,15 @@ async def test_a_probe_learns_anew(bench: Bench) -> None:
     assert (await bench.levels().probe(REF, Imitation(native=calling()))).level == "native"
 
 
+async def test_a_probe_asks_for_the_configured_window(bench: Bench) -> None:
+    imitation = Imitation(native=calling())
+    await bench.levels().probe(REF, imitation, 8_192)
+    assert [request.context_window for request in imitation.requests] == [8_192]
+
+
 async def test_a_probe_that_nothing_comes_of_says_so(bench: Bench) -> None:
     with pytest.raises(MalformedReply, match="level is not known"):
-        await bench.levels().probe(REF, Imitation(native=assistant("")))
+        await bench.levels().probe(REF, Imitation(native=assistant(""), schema=assistant("")))
     assert await bench.known() is None
 
 

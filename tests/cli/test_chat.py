@@ -165,18 +165,18 @@ def test_ctrl_d_leaves(chat: Terminal) -> None:
 
 def test_a_call_that_needs_approval_is_asked_about(chat: Terminal) -> None:
     chat.types("ask")
-    chat.sees("Run ask_owl(text='Uhu!')? [yes/no] ")
+    chat.sees('Run ask_owl(text="Uhu!")? [yes/no/always] ')
     chat.types("n")
     assert "· ask_owl was refused: the user refused this call" in chat.is_asked()
     chat.types("ask")
-    chat.sees("[yes/no] ")
+    chat.sees("[yes/no/always] ")
     chat.types("y")
     assert "refused" not in chat.is_asked()
 
 
 def test_ctrl_c_at_a_question_stops_the_turn(chat: Terminal) -> None:
     chat.types("ask")
-    chat.sees("[yes/no] ")
+    chat.sees("[yes/no/always] ")
     chat.types(CTRL_C, end="")
     assert "Cancelled." in chat.is_asked()
     chat.types("say fine")

@@ -1,4 +1,4 @@
-"""`bumble models probe`, called here as a command of its own."""
+"""`bumble models probe`."""
 
 from __future__ import annotations
 
@@ -23,27 +23,21 @@ def says(message: Message) -> StubReply:
     return sse_reply(openai_stream(message))
 
 
-@pytest.fixture
-def machine(installed: Installed) -> Installed:
-    installed.add("bumble-probe", "1", {"bumble_core.commands": {"probe": "bumble_core.cli.probe:probe"}})
-    return installed
-
-
-async def probed(machine: Installed, *replies: StubReply, options: tuple[str, ...] = ()) -> tuple[Ended, StubServer]:
-    disabled = machine.user / "bumble.yaml"
+async def probed(installed: Installed, *replies: StubReply, options: tuple[str, ...] = ()) -> tuple[Ended, StubServer]:
+    disabled = installed.user / "bumble.yaml"
     disabled.write_text("plugins: {disabled: [local]}\n")
     async with StubServer(replies) as stub:
-        arguments = ("probe", "openai:m", "--config", str(disabled), "--home", str(home(machine)), *options)
+        arguments = ("models", "probe", "openai:m", "--config", str(disabled), "--home", str(home(installed)), *options)
         variables = {"OPENAI_BASE_URL": f"{stub.url}/v1"}
-        return await asyncio.to_thread(machine.bumble, *arguments, **variables), stub
+        return await asyncio.to_thread(installed.bumble, *arguments, **variables), stub
 
 
-def home(machine: Installed) -> Path:
-    return machine.root / "home"
+def home(installed: Installed) -> Path:
+    return installed.root / "home"
 
 
-def kept(machine: Installed) -> dict[str, Any]:
-    models: dict[str, Any] = json.loads((home(machine) / "endpoints.json").read_text())["models"]
+def kept(installed: Installed) -> dict[str, Any]:
+    models: dict[str, Any] = json.loads((home(installed) / "endpoints.json").read_text())["models"]
     (only,) = models.values()
     return dict(only["level"])
 
@@ -59,30 +53,30 @@ def kept(machine: Installed) -> dict[str, Any]:
     ids=["native", "ignores", "refuses", "talks"],
 )
 async def test_a_probe_prints_the_level_and_why_and_remembers_it(
-    machine: Installed, replies: list[StubReply], level: str, requests: int
+    installed: Installed, replies: list[StubReply], level: str, requests: int
 ) -> None:
-    ended, stub = await probed(machine, *replies)
+    ended, stub = await probed(installed, *replies)
     first, reason = ended.out.splitlines()
     assert (ended.status, first.startswith(f"openai:m: {level}: ")) == (0, True)
-    assert (len(stub.requests), kept(machine)["level"], kept(machine)["reason"]) == (requests, level, reason)
+    assert (len(stub.requests), kept(installed)["level"], kept(installed)["reason"]) == (requests, level, reason)
 
 
-async def test_a_probe_prints_json(machine: Installed) -> None:
-    ended, stub = await probed(machine, says(assistant("Seven!")), says(assistant(CALLS)), options=("--json",))
+async def test_a_probe_prints_json(installed: Installed) -> None:
+    ended, stub = await probed(installed, says(assistant("Seven!")), says(assistant(CALLS)), options=("--json",))
     told = json.loads(ended.out)
     assert (told["model"], told["endpoint"], told["level"]) == ("openai:m", f"{stub.url}/v1 m", "schema")
     assert set(told) == {"model", "endpoint", "level", "reason", "at"}
 
 
-async def test_a_probe_that_fails_says_why_and_remembers_nothing(machine: Installed) -> None:
+async def test_a_probe_that_fails_says_why_and_remembers_nothing(installed: Installed) -> None:
     failure = json_reply({"error": {"message": "what?"}}, status=400)
-    ended, _ = await probed(machine, failure)
+    ended, _ = await probed(installed, failure)
     assert ended.status != 0
     assert "what?" in ended.err
-    assert not (home(machine) / "endpoints.json").exists()
+    assert not (home(installed) / "endpoints.json").exists()
 
 
-async def test_a_name_that_is_none_is_refused(machine: Installed) -> None:
-    ended = await asyncio.to_thread(machine.bumble, "probe", ":m")
+async def test_a_name_that_is_none_is_refused(installed: Installed) -> None:
+    ended = await asyncio.to_thread(installed.bumble, "models", "probe", ":m")
     assert ended.status == 2
     assert "provider:model" in ended.err

@@ -128,5 +128,5 @@ def test_the_design_names_every_key_and_what_was_decided() -> None:
     text = (CHECKOUT / "docs" / "design" / "configuration-trust.md").read_text()
     rows: list[tuple[str, str]] = re.findall(r"^\| `([^`]+)` \| (yes|no) \|", text, re.MULTILINE)
     keys = {".".join(key): "yes" if is_harmless(key) else "no" for key, _ in known_keys()}
-    written = {key: [said for pattern, said in rows if fnmatchcase(key, pattern)] for key in keys}
-    assert written == {key: [said] for key, said in keys.items()}
+    written = {key: next((said for pattern, said in rows if fnmatchcase(key, pattern)), "") for key in keys}
+    assert written == keys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from bumble_core.ports import Provider
 from bumble_core.types.inference import Completion, Delta, ModelRef, Profile, Request, ToolSpec
 from bumble_core.types.messages import Message, user
 
+NO_HOME = Path("no-such-home")  # what a provider learns is kept only where there is a home
 READ_NOTE = ToolSpec(name="read_note", description="Read.", parameters={"type": "object", "properties": {}})
 
 TRANSPORTS = [

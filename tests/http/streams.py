@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 from bumble_ollama.reply import OllamaReply
-from bumble_openai.reply import ChatReply
 
 from bumble_core.errors import InferenceError
-from bumble_core.http import ReplyParser, Server
+from bumble_core.http import ChatReply, ReplyParser, Server
 from bumble_core.types.inference import Completion, ModelRef
 
 _CASES = Path(__file__).parents[1] / "cases" / "cases.yaml"

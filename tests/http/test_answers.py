@@ -132,9 +132,45 @@ def test_an_error_in_a_chunk_is_raised_as_what_it_is(error: dict[str, Any]) -> N
             Usage(input_tokens=9, output_tokens=2, cached_tokens=6),
         ),
         ({"usage": None}, Usage(input_tokens=40, output_tokens=2, estimated=True)),
-        ({"usage": {"prompt_tokens": None, "completion_tokens": "2"}}, Usage()),
+        (
+            {"usage": {"prompt_tokens": 9, "completion_tokens": 2}, "timings": {"prompt_n": 3, "cache_n": 6}},
+            Usage(input_tokens=9, output_tokens=2, cached_tokens=6),
+        ),
+        (
+            {"usage": {"prompt_tokens": 9, "completion_tokens": 2, "cache_read_input_tokens": 5}},
+            Usage(input_tokens=9, output_tokens=2, cached_tokens=5),
+        ),
+        (
+            {
+                "usage": {
+                    "input_tokens": 3,
+                    "output_tokens": 2,
+                    "cache_read_input_tokens": 5,
+                    "cache_creation_input_tokens": 1,
+                }
+            },
+            Usage(input_tokens=9, output_tokens=2, cached_tokens=5),
+        ),
+        (
+            {"usage": {"prompt_tokens": None, "completion_tokens": "2"}},
+            Usage(input_tokens=40, output_tokens=2, estimated=True),
+        ),
+        (
+            {"usage": {"prompt_tokens": 0, "completion_tokens": 0}},
+            Usage(input_tokens=40, output_tokens=2, estimated=True),
+        ),
     ],
-    ids=["openai", "deepseek", "llama.cpp", "silent", "nonsense"],
+    ids=[
+        "openai",
+        "deepseek",
+        "llama.cpp",
+        "silent",
+        "llama.cpp-with-usage",
+        "litellm-anthropic",
+        "anthropic",
+        "nonsense",
+        "zeros",
+    ],
 )
 def test_tokens_are_always_accounted(counts: dict[str, Any], usage: Usage) -> None:
     assembler = ChatAssembler(MODEL, estimate=lambda: 40)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import structlog
 
 from bumble_core.chat import ChatAssembler
 from bumble_core.errors import Filtered, MalformedReply, Overloaded
@@ -90,14 +91,13 @@ def test_h04_an_error_line_fails_and_keeps_the_text() -> None:
     assert "runner has stopped" in str(result.error)
 
 
-def test_h04_a_prompt_that_was_read_in_part_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_h04_a_prompt_that_was_read_in_part_is_warned_of() -> None:
     given = next(s for s in case("H04")["given"]["streams"] if s["name"] == "short_prompt_count")
     words = given["user_message"]["repeat"] * given["user_message"]["times"]
-    result = ollama([given["bytes"].encode()], estimate=len(words) // 4)
+    with structlog.testing.capture_logs() as logs:
+        result = ollama([given["bytes"].encode()], estimate=len(words) // 4)
     assert result.text == "Sure."
-    warned = capsys.readouterr().out
-    assert "prompt.truncated" in warned
-    assert "2050" in warned
+    assert [(entry["event"], entry["read_tokens"]) for entry in logs] == [("prompt.truncated", 2050)]
 
 
 def test_h05_no_call_of_a_message_cut_by_length_may_run() -> None:

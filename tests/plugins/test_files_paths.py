@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
+import random
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from bumble_files.workspace import FILE, FOLDER
+from bumble_files.tools import FileTools
+from bumble_files.workspace import FILE, FOLDER, Workspace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from bumble_core import ToolError
+from tests.depth import examples
 from tests.plugins.workspaces import ask, build, call, case, outside
 
 CASE = case("H20_path_escape")
@@ -187,7 +191,7 @@ STEPS += [
     "dir_pipe",
     "nix",
 ]
-PATHS = st.lists(st.sampled_from(STEPS), min_size=1, max_size=7).map("/".join)
+STARTS = ["", "", "", "/w/ws/", "/w/", "/"]
 
 
 def readable(ws: Path, path: str) -> bool:
@@ -209,14 +213,26 @@ def shared() -> Iterator[Path]:
         yield made
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(path=PATHS, absolute=st.sampled_from(["", "", "", "/w/ws/", "/w/", "/"]))
-def test_generated_paths_agree_with_the_systems_own_resolution(shared: Path, path: str, absolute: str) -> None:
-    ws = shared / "ws"
-    full = absolute.replace("/w", str(shared)) + path
-    content = asyncio.run(call(ws, "read_file", path=full))
-    assert (not content.startswith("error: ")) is readable(ws, full), content
+def agrees(base: Path, path: str, start: str) -> None:
+    ws, full = base / "ws", start.replace("/w", str(base)) + path
+    try:
+        content = FileTools(Workspace(ws), limit=1000, room=1000).read_file(full)
+    except ToolError as error:
+        content = f"error: {error}"
+    assert (not content.startswith("error: ")) is readable(ws, full), (full, content)
     assert "SECRET" not in content
+
+
+def test_five_thousand_paths_agree_with_the_systems_own_resolution(shared: Path) -> None:
+    chance = random.Random(20)
+    for _ in range(examples(5_000, 100_000)):
+        agrees(shared, "/".join(chance.choices(STEPS, k=chance.randint(1, 7))), chance.choice(STARTS))
+
+
+@settings(max_examples=examples(200, 5_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=st.lists(st.sampled_from(STEPS), min_size=1, max_size=7).map("/".join), start=st.sampled_from(STARTS))
+def test_any_path_agrees_with_the_systems_own_resolution(shared: Path, path: str, start: str) -> None:
+    agrees(shared, path, start)
 
 
 @pytest.mark.parametrize(("flags", "target"), [(FILE, "/etc/passwd"), (FOLDER, "/etc")], ids=["file", "folder"])
@@ -226,30 +242,38 @@ def test_what_became_a_link_after_it_was_looked_at_is_not_opened(tmp_path: Path,
         os.open(tmp_path / "link", flags)
 
 
-def swap(ws: Path, target: Path, stop: threading.Event) -> None:
-    """Let `spot` be now what it is, now a link that leads out, whatever the tools make of it meanwhile."""
-    while not stop.is_set():
-        for step in (
-            lambda: (ws / "spot").rename(ws / "aside"),
-            lambda: (ws / "spot").symlink_to(target),
-            (ws / "spot").unlink,
-            lambda: shutil.rmtree(ws / "spot"),
-            lambda: (ws / "aside").rename(ws / "spot"),
-        ):
-            with suppress(OSError):
-                step()
+SWAP = """
+import shutil, sys
+from contextlib import suppress
+from pathlib import Path
+
+ws, target = Path(sys.argv[1]), sys.argv[2]
+spot, aside = ws / "spot", ws / "aside"
+print("swapping", flush=True)
+while True:
+    for step in (
+        lambda: spot.rename(aside),
+        lambda: spot.symlink_to(target),
+        spot.unlink,
+        lambda: shutil.rmtree(spot),
+        lambda: aside.rename(spot),
+    ):
+        with suppress(OSError):
+            step()
+"""
 
 
 @contextmanager
 def swapping(base: Path, target: Path) -> Iterator[None]:
-    stop = threading.Event()
-    thread = threading.Thread(target=swap, args=(base / "ws", target, stop))
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    """Let `spot` be now what it is, now a link that leads out, whatever the tools make of it meanwhile."""
+    command = [sys.executable, "-c", SWAP, str(base / "ws"), str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as swapper:
+        assert swapper.stdout is not None
+        assert swapper.stdout.readline() == b"swapping\n"
+        try:
+            yield
+        finally:
+            swapper.kill()
 
 
 RACES: list[tuple[str, dict[str, str], list[tuple[str, dict[str, JsonValue]]]]] = [
@@ -277,15 +301,23 @@ RACES: list[tuple[str, dict[str, str], list[tuple[str, dict[str, JsonValue]]]]] 
 ]
 
 
+@pytest.fixture
+def quick() -> Iterator[Path]:
+    """A folder in memory where there is one: what waits for the disk does not race."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="w", dir=memory) as folder:
+        yield Path(folder).resolve()
+
+
 @pytest.mark.parametrize(("target", "tree", "calls"), RACES, ids=["folder", "file"])
 def test_what_becomes_a_link_leads_nobody_out(
-    tmp_path: Path, target: str, tree: dict[str, str], calls: list[tuple[str, dict[str, JsonValue]]]
+    quick: Path, target: str, tree: dict[str, str], calls: list[tuple[str, dict[str, JsonValue]]]
 ) -> None:
-    build(tmp_path, {**tree, "/w/out.txt": "SECRET"})
-    before = outside(tmp_path)
-    rounds = 300 // len(calls)
-    with swapping(tmp_path, tmp_path / target):
-        answers = [asyncio.run(ask(tmp_path / "ws", name, given)) for _ in range(rounds) for name, given in calls]
+    build(quick, {**tree, "/w/out.txt": "SECRET"})
+    before = outside(quick)
+    rounds = examples(1000, 10_000) // len(calls)
+    with swapping(quick, quick / target):
+        answers = [asyncio.run(ask(quick / "ws", name, given)) for _ in range(rounds) for name, given in calls]
     assert "SECRET" not in "".join(answers)
-    assert outside(tmp_path) == before
+    assert outside(quick) == before
     assert {answer.startswith("error") for answer in answers} == {True, False}

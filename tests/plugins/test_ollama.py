@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, aclosing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from bumble_ollama import OllamaConfig, OllamaPlugin, address_of
 from bumble_ollama.requests import encode_fields, encode_message
 
 from bumble_core import ConfigError
+from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import (
     AuthenticationError,
     ContextOverflow,
@@ -35,7 +37,16 @@ from bumble_core.types.messages import (
     tool_message,
     user,
 )
-from tests.http.asking import READ_NOTE, TRANSPORTS, answer, chosen_transport, closed_after, failing, request
+from tests.http.asking import (
+    NO_HOME,
+    READ_NOTE,
+    TRANSPORTS,
+    answer,
+    chosen_transport,
+    closed_after,
+    failing,
+    request,
+)
 from tests.http.clocks import StillClock
 from tests.http.streams import case
 
@@ -54,9 +65,10 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def offered(**config: Any) -> dict[str, Provider]:
+def offered(home: Path = NO_HOME, **config: Any) -> dict[str, Provider]:
     plugin = OllamaPlugin(OllamaConfig.model_validate({"retry_jitter": 0, **chosen_transport, **config}))
-    return {provider.name: provider for provider in plugin.bumble_providers(clock=StillClock())}
+    providers = plugin.bumble_providers(home=home, files=SystemFiles(), clock=StillClock())
+    return {provider.name: provider for provider in providers}
 
 
 def at(stub: StubServer, name: str = "ollama", **config: Any) -> AbstractAsyncContextManager[Provider]:

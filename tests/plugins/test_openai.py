@@ -19,6 +19,7 @@ from bumble_openai import OpenAIConfig, OpenAIPlugin
 from pydantic import ValidationError
 
 from bumble_core import ConfigError
+from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import (
     AuthenticationError,
     Filtered,
@@ -34,7 +35,16 @@ from bumble_core.testing.stub_replies import json_reply, openai_stream, sse_repl
 from bumble_core.testing.stub_server import Pause, StubReply, StubServer
 from bumble_core.types.inference import Delta
 from bumble_core.types.messages import Message, Thinking, ToolCall, assistant
-from tests.http.asking import READ_NOTE, TRANSPORTS, answer, chosen_transport, closed_after, failing, request
+from tests.http.asking import (
+    NO_HOME,
+    READ_NOTE,
+    TRANSPORTS,
+    answer,
+    chosen_transport,
+    closed_after,
+    failing,
+    request,
+)
 from tests.http.clocks import StillClock
 from tests.http.streams import case
 
@@ -52,9 +62,10 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def offered(clock: StillClock | None = None, **config: Any) -> dict[str, Provider]:
+def offered(clock: StillClock | None = None, home: Path = NO_HOME, **config: Any) -> dict[str, Provider]:
     plugin = OpenAIPlugin(OpenAIConfig.model_validate({"retry_jitter": 0, **chosen_transport, **config}))
-    return {provider.name: provider for provider in plugin.bumble_providers(clock=clock or StillClock())}
+    providers = plugin.bumble_providers(home=home, files=SystemFiles(), clock=clock or StillClock())
+    return {provider.name: provider for provider in providers}
 
 
 def at(
@@ -345,8 +356,8 @@ def test_a_provider_serves_one_event_loop_after_another() -> None:
 def test_offering_providers_does_not_import_httpx() -> None:
     code = (
         "import sys; from bumble_openai import *; from bumble_ollama import *\n"
-        "OpenAIPlugin(OpenAIConfig()).bumble_providers(clock=None)\n"
-        "OllamaPlugin(OllamaConfig()).bumble_providers(clock=None)\n"
+        "OpenAIPlugin(OpenAIConfig()).bumble_providers(home=None, files=None, clock=None)\n"
+        "OllamaPlugin(OllamaConfig()).bumble_providers(home=None, files=None, clock=None)\n"
         "sys.exit('httpx' in sys.modules or 'ssl' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
@@ -387,7 +398,7 @@ async def test_h25_no_secret_is_in_a_log_a_message_or_a_trace(
     for secret in (KEY, PASSWORD, TOKEN):
         forms = (secret, base64.b64encode(secret.encode()).decode(), quote(secret))
         assert [form for form in forms if form in everything] == []
-    assert host in everything
+    assert name == "answered" or host in everything
 
 
 async def test_the_key_and_the_token_of_the_address_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from bumble_core.ports import Addressed, Provider
 from bumble_core.testing.stub_replies import json_reply, ndjson_reply, ollama_stream, openai_stream, sse_reply
 from bumble_core.testing.stub_server import StubReply, StubServer
 from bumble_core.types.inference import Completion, ModelRef, ToolSpec
-from tests.http.asking import READ_NOTE, closed_after, request
+from tests.http.asking import NO_HOME, READ_NOTE, closed_after, request
 from tests.http.clocks import StillClock
 
 CALLS = '{"calls": [{"name": "read_note", "arguments": {}}]}'
@@ -29,11 +29,12 @@ CALLS = '{"calls": [{"name": "read_note", "arguments": {}}]}'
 
 def openai_at(url: str) -> Provider:
     plugin = OpenAIPlugin(OpenAIConfig(base_url=f"{url}/v1", retry_attempts=1))
-    return plugin.bumble_providers(clock=StillClock())[0]
+    return plugin.bumble_providers(home=NO_HOME, files=SystemFiles(), clock=StillClock())[0]
 
 
 def ollama_at(url: str) -> Provider:
-    return OllamaPlugin(OllamaConfig(base_url=url, retry_attempts=1)).bumble_providers(clock=StillClock())[0]
+    plugin = OllamaPlugin(OllamaConfig(base_url=url, retry_attempts=1))
+    return plugin.bumble_providers(home=NO_HOME, files=SystemFiles(), clock=StillClock())[0]
 
 
 def openai_says(text: str) -> StubReply:
@@ -92,7 +93,7 @@ async def asked(provider: Provider, home: Path) -> tuple[Completion, str]:
     memory = EndpointMemory(home, SystemFiles(), clock)
     ref, done = ModelRef(provider=provider.name, model="m"), None
     forced = request(tools=(READ_NOTE,), tool_choice="required")
-    async with aclosing(Levels(memory, clock).stream(forced, ref, provider)) as items:
+    async with aclosing(await Levels(memory, clock).asking(forced, ref, provider)) as items:
         async for item in items:
             done = item if isinstance(item, Completion) else done
     assert done is not None

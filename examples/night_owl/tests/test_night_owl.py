@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,29 +9,13 @@ from bumble_night_owl import NightOwlConfig, NightOwlPlugin
 from pydantic import ValidationError
 
 from bumble_core import Settings, Turn, assemble, assistant
-from bumble_core.testing import ScriptedProvider
-
-
-class StoppedClock:
-    """Shows one moment; only the waiting is real."""
-
-    def __init__(self, moment: datetime) -> None:
-        self._moment = moment
-
-    def now(self) -> datetime:
-        return self._moment
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+from bumble_core.testing import ScriptedProvider, StillClock
 
 
 def turn_at(hour: int, home: Path, config: NightOwlConfig) -> Turn:
     settings = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home})
     plugins = {"scripted": ScriptedProvider([assistant("Hello.")]), "night_owl": NightOwlPlugin(config)}
-    clock = StoppedClock(datetime(2026, 6, 15, hour, 30, tzinfo=UTC))
+    clock = StillClock(f"2026-06-15T{hour:02}:30:00")
     with assemble(settings, plugins=plugins, clock=clock, run_jobs=False) as runtime:
         return runtime.answer_sync("hi")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from bumble_core.chat import ChatAssembler
-from bumble_core.errors import InferenceError
-from bumble_core.http import Server, SseObjects
-from bumble_core.types.inference import Completion, Delta, ModelRef
+from ..chat import ChatAssembler
+from ..errors import InferenceError
+from ..servers import Server
+from ..types.inference import Completion, Delta, ModelRef
+from .objects import SseObjects
 
 
 class ChatReply:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble_core.builtin.atomic import PART_SUFFIX, sweep, write_atomically
+from bumble_core.atomic import PART_SUFFIX, sweep, write_atomically
 from bumble_core.builtin.system import SystemClock, SystemFiles
 from bumble_core.ports import Clock, Files
 from tests.builtin.storage_support import FullDisk

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..ports import Files
+from .ports import Files
 
 PART_SUFFIX = ".bumble-part"  # a file with this ending is a write that is going on, or one that was killed
 

@@ -1,0 +1,201 @@
+"""Decide whether a call runs, by the configuration's entries: the first that fits decides.
+
+An entry that allows must fit beyond doubt. Where it cannot be told whether one that asks or denies fits, because a
+path goes up or a line is more than one plain command, the person is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pydantic import JsonValue
+
+from .command_lines import programs_of, words_fit, words_of
+from .errors import ConfigError
+from .misfits import did_you_mean
+from .outputs import READER
+from .ports import Cautious, Tool
+from .types.approvals import Approval, CallPattern, Rule
+from .types.messages import ToolCall
+from .types.settings import Tools
+
+AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # without them a model can neither speak nor stop
+
+_EVERY_TOOL = "*"
+_COMMAND = "command"  # an argument of this name is read word by word, as a shell would
+_MISSING = object()
+
+Fit = Literal["yes", "no", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is decided about one call, and the entry that did."""
+
+    approval: Approval
+    rule: Rule | None = None
+
+
+class Approvals:
+    """The configuration's entries, and what the person agreed to for a session while this process runs.
+
+    Raises:
+        ConfigError: an entry names an argument that its tool does not have.
+    """
+
+    def __init__(self, tools: Mapping[str, Tool], settings: Tools) -> None:
+        self._tools = tools
+        self._rules = tuple(_rules(settings))
+        self._agreed: set[tuple[str, str]] = set()
+        for rule in self._rules:
+            _check(rule, tools)
+
+    def decision(self, call: ToolCall, session_id: str) -> Decision:
+        """Decide about a call of a known tool."""
+        found = self._decision(call, self._tools[call.name])
+        if found.approval == "ask" and (session_id, _sign(call)) in self._agreed:
+            return Decision("allow", found.rule)
+        return found
+
+    def agree(self, call: ToolCall, session_id: str) -> None:
+        """Remember that this very call, with these arguments, needs no question in this session any more."""
+        self._agreed.add((session_id, _sign(call)))
+
+    def _decision(self, call: ToolCall, tool: Tool) -> Decision:
+        is_agency = call.name == READER or (call.name in AGENCY and not tool.is_work)
+        doubt: Rule | None = None  # may fit: the person is asked at least
+        general: Rule | None = None
+        for rule in self._rules:
+            if is_agency and rule.pattern.has_wildcard:
+                continue
+            fit = _fit(rule, call, tool)
+            if fit == "unclear" and rule.approval != "allow":
+                doubt = doubt or rule
+            elif fit == "yes" and _leaves_it_to(rule, tool):
+                general = general or rule
+            elif fit == "yes":
+                return Decision("ask", doubt) if doubt and rule.approval == "allow" else Decision(rule.approval, rule)
+        if general:
+            return Decision("ask", general)
+        return Decision("allow" if is_agency else "deny")
+
+
+def denial(call: ToolCall, rule: Rule | None) -> str:
+    """Return what the model is told about a call that the configuration denies."""
+    if rule is not None:
+        entry = f"`{rule.key}`, entry `{rule.pattern.text}`"
+        return f"`{call.name}` was not run: the configuration denies it ({entry}). Do without it."
+    return (
+        f"`{call.name}` was not run: `tools.allow` of the configuration does not list this call. Do without it, or "
+        "tell the user which line to add."
+    )
+
+
+def _rules(settings: Tools) -> Iterable[Rule]:
+    yield from (Rule.parse(text) for text in settings.rules)
+    lists: tuple[tuple[Approval, tuple[str, ...]], ...] = (
+        ("deny", settings.deny),
+        ("ask", settings.ask),
+        ("allow", settings.allow),
+    )
+    for approval, texts in lists:
+        for text in texts:
+            yield Rule(approval=approval, pattern=CallPattern.parse(text), key=f"tools.{approval}")
+
+
+def _check(rule: Rule, tools: Mapping[str, Tool]) -> None:
+    """Refuse an entry that could never fit: a guard that is misspelt guards nothing."""
+    pattern = rule.pattern
+    if pattern.has_wildcard or pattern.name not in tools:
+        return
+    schema = tools[pattern.name].spec.parameters
+    known = tuple(_properties(schema))
+    if schema.get("additionalProperties") is not False and not (known or pattern.arguments == ()):
+        return
+    for name, _ in pattern.arguments:
+        if name not in known if name else not known:
+            takes = ", ".join(f"`{each}`" for each in known) or "no arguments"
+            said = f"no argument `{name}`{did_you_mean(name, known)}" if name else "no argument"
+            raise ConfigError(f"{rule.key}: `{pattern.text}`: `{pattern.name}` has {said}; it takes {takes}")
+
+
+def _leaves_it_to(rule: Rule, tool: Tool) -> bool:
+    """`allow: *` allows every tool that does not itself want to be asked about."""
+    is_general = rule.approval == "allow" and rule.pattern.text == _EVERY_TOOL
+    return is_general and isinstance(tool, Cautious) and tool.asks_first
+
+
+def _fit(rule: Rule, call: ToolCall, tool: Tool) -> Fit:
+    """Tell whether a rule means a call; every argument pattern must fit."""
+    if not fnmatchcase(call.name, rule.pattern.name):
+        return "no"
+    properties = _properties(tool.spec.parameters)
+    fits: list[Fit] = []
+    for given, pattern in rule.pattern.arguments:
+        name = given or next(iter(properties), "")
+        if name not in properties and name not in call.arguments:
+            return "no"
+        value = call.arguments.get(name, _default(properties.get(name)))
+        fits.append(_value_fit(name, value, pattern, is_sure=rule.approval == "allow"))
+    if "no" in fits:
+        return "no"
+    return "unclear" if "unclear" in fits else "yes"
+
+
+def _value_fit(name: str, value: object, pattern: str, *, is_sure: bool) -> Fit:
+    if value is _MISSING:
+        return "unclear"
+    if name == _COMMAND and isinstance(value, str | list):
+        return _command_fit(value, pattern, is_sure=is_sure)
+    texts = [_text(item) for item in value] if isinstance(value, list) else [_text(value)]
+    fits = [_text_fit(text, pattern, is_sure=is_sure) for text in texts]
+    if is_sure:
+        return "yes" if fits and all(fit == "yes" for fit in fits) else "no"
+    return "yes" if "yes" in fits else "unclear" if "unclear" in fits else "no"
+
+
+def _command_fit(command: str | list[JsonValue], pattern: str, *, is_sure: bool) -> Fit:
+    """Compare words; a list is started as it is, a line only where it is plain."""
+    plain = words_of(command) if isinstance(command, str) else tuple(_text(word) for word in command)
+    if is_sure:
+        return "yes" if plain is not None and words_fit(pattern, plain) else "no"
+    programs = [plain] if plain is not None else programs_of(str(command))
+    for words in programs:
+        bare = (posixpath.basename(words[0]), *words[1:]) if words else words
+        if words_fit(pattern, words) or words_fit(pattern, bare):
+            return "yes"
+    return "no" if plain is not None else "unclear"
+
+
+def _text_fit(text: str, pattern: str, *, is_sure: bool) -> Fit:
+    """Compare a whole value. `*` stands for slashes too, but never for a step up out of what stands before it."""
+    goes_up = ".." in text.split("/")
+    if is_sure:
+        fits = fnmatchcase(text, pattern) and (pattern in {"*", text} or not goes_up)
+        return "yes" if fits else "no"
+    if fnmatchcase(text, pattern) or fnmatchcase(posixpath.normpath(text), pattern):
+        return "yes"
+    is_elsewhere = text.startswith(("/", "~")) and not pattern.startswith(("/", "~", "*"))
+    return "unclear" if goes_up or is_elsewhere else "no"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _properties(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    found = schema.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def _default(schema: JsonValue) -> object:
+    return schema["default"] if isinstance(schema, dict) and "default" in schema else _MISSING
+
+
+def _sign(call: ToolCall) -> str:
+    return json.dumps([call.name, call.arguments], sort_keys=True)

@@ -1,0 +1,85 @@
+"""The record of a turn, and what was decided about it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from .base import Value
+from .budget import Spent
+from .inference import ModelRef, Profile, Usage
+from .log import Preview, previews
+from .messages import Message
+
+Status = Literal["done", "capped", "failed", "cancelled", "interrupted"]
+Origin = Literal["user", "automation", "autonomous"]
+
+
+class Route(Value):
+    """Which profile answers with which models, and why. `confidence` is between 0 and 1.
+
+    `escalated_from` names the profile that the turn began with, when a reply did not fit its length.
+    """
+
+    profile: Profile
+    models: tuple[ModelRef, ...]
+    decided_by: Literal["forced", "heuristic", "classifier"]
+    reason: str
+    confidence: float = 1.0
+    escalated_from: str = ""
+
+
+class Verdict(Value):
+    """May the turn end? `nudge` is shown to the model when it may not.
+
+    `on` is what was judged: a reply in words, the wish to end, or a step of `say` alone. The kernel sets it; of these
+    the last is no wish of the model's, so that its refusal is not a push-back.
+    """
+
+    done: bool
+    decided_by: str
+    reason: str
+    nudge: str = ""
+    on: Literal["words", "end_turn", "say"] = "words"
+
+
+class Turn(Value):
+    """The record of a finished turn: what is stored and what jobs read.
+
+    `delivered` holds what the user saw, in order; `messages` is the log. `number` counts the turns of a home.
+    `calls` and `spent` are by the purpose of the requests.
+    """
+
+    id: str
+    session_id: str
+    number: int = 0
+    origin: Origin = "user"
+    surface: str = "none"
+    started: datetime
+    finished: datetime
+    status: Status
+    error: str | None = None
+    route: Route | None = None
+    messages: tuple[Message, ...]
+    delivered: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    usage: Usage = Usage()
+    calls: dict[str, int] = {}
+    spent: dict[str, Spent] = {}
+
+    @property
+    def cost(self) -> float | None:
+        """What the turn's requests cost together; None where that is not known."""
+        costs = [each.cost for each in self.spent.values()]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if costs and len(known) == len(costs) else None
+
+    @property
+    def previews(self) -> tuple[Preview, ...]:
+        """The beginnings of what the latest work calls gave."""
+        return previews(self.messages)
+
+    @property
+    def text(self) -> str:
+        """Everything that the user saw, as one text."""
+        return "\n\n".join(self.delivered)
