@@ -199,3 +199,19 @@ def test_a_history_that_grew_is_repaired_like_one_that_was_always_whole(
     whole = GrowingHistory()
     whole.add(history)
     assert growing.repaired() == whole.repaired()
+
+
+def test_a_new_id_is_none_that_the_history_has() -> None:
+    history = (call("a"), result("a"), call("a-2"), result("a-2"), call("a"), result("a"))
+    repaired, _ = repair(history)
+    assert [each.id for message in repaired for each in message.tool_calls] == ["a", "a-2", "a-3"]
+
+
+def test_what_is_joined_with_a_pinned_message_is_pinned() -> None:
+    pinned = user("b").model_copy(update={"pinned": True})
+    assert [message.pinned for message in merged((user("a"), pinned, user("c")))] == [True]
+
+
+def test_an_empty_text_does_not_swallow_the_blank_line_between_two_messages() -> None:
+    second = Message(role="user", parts=(Text(text=""), Text(text="b")), source="user")
+    assert merged((user("a"), second))[0].text == "a\n\nb"

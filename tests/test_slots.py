@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from bumble_core import ConfigError, PluginError, Settings, StageConflictError, assemble, hookimpl
 from bumble_core.ports import Router
+from bumble_core.slots import Offer, by_name
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.inference import Profile
 from bumble_core.types.turn import Route, TurnInput
@@ -210,3 +212,30 @@ async def test_occupant_and_what_it_wraps_are_each_closed_once(settings: Build) 
 def test_name_of_the_kernel_cannot_be_taken(settings: Build) -> None:
     with pytest.raises(PluginError, match="plugin `core`: the name is the kernel's own"):
         assembled(settings(), {"core": claim("core")})
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+
+def test_a_preference_wins_over_what_is_shipped() -> None:
+    ours, theirs = Offer("files", Named("read_file")), Offer("better", Named("read_file"))
+    shipped, preference = frozenset({"files"}), {"tool:read_file": "better"}
+    index, clashes = by_name([ours, theirs], "tool", lambda each: each.name, shipped, preference)
+    assert index == {"read_file": theirs.item}
+    assert [(clash.plugin, clash.reason) for clash in clashes] == [
+        ("files", "tool `read_file` left out: `better` has one of this name")
+    ]
+
+
+def test_a_wrapper_that_yields_twice_is_named(settings: Build) -> None:
+    class Twice:
+        @hookimpl(wrapper=True)
+        def bumble_router(self) -> Generator[None, Router, Router]:
+            inner = yield
+            yield
+            return inner
+
+    with pytest.raises(PluginError, match=r"twice.*yields exactly once"):
+        assemble(settings(), plugins={**construct_shipped(*STAGES), "twice": Twice()}, discovers=False)

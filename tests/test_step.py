@@ -23,14 +23,17 @@ MODEL = ModelRef(provider="scripted", model="model")
 
 
 class Breaks:
-    """An inference that says something and then fails."""
+    """An inference that says something and then fails, after it has given the `replies`."""
 
-    def __init__(self, error: BaseException) -> None:
-        self._error = error
-        self.asked = 0
+    def __init__(self, error: BaseException, *replies: Message) -> None:
+        self._error, self._replies = error, list(replies)
+        self.failed = 0
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Completion, None]:
-        self.asked += 1
+        if self._replies:
+            yield Completion(message=self._replies.pop(0), finish="stop", model=MODEL)
+            return
+        self.failed += 1
         yield Delta(text="half ")
         raise self._error
 
@@ -38,11 +41,13 @@ class Breaks:
 async def test_an_overflow_after_words_were_heard_is_not_asked_again(runtime: Build) -> None:
     error = ContextOverflow("too long", 2000)
     error.partial = "half "
-    inference = Breaks(error)
-    built, _ = runtime(plugins={"own": filling(inference=inference)})
+    inference = Breaks(error, assistant("word " * 2000))
+    compression = {"history_compression": {"enabled": False}}
+    built, _ = runtime(plugins={"own": filling(inference=inference)}, cognition=compression)
     async with built:
-        turn = await built.answer("hi")
-    assert (turn.status, inference.asked) == ("failed", 1)
+        await built.answer("first")
+        turn = await built.answer("second")
+    assert (turn.status, inference.failed) == ("failed", 1)
 
 
 async def test_something_that_cancels_itself_is_a_failure_and_not_the_users_wish(runtime: Build) -> None:

@@ -260,3 +260,50 @@ async def test_what_a_tool_put_in_front_of_the_user_is_found(sessions: SqliteSes
         sessions, "go", assistant("", call("c1", "say")), said, Message(role="assistant", parts=(), source="model")
     )
     assert [hit.message_id for hit in await sessions.search("BEES")] == [said.id]
+
+
+async def test_a_message_appended_again_takes_the_place_of_the_first(sessions: SqliteSessions) -> None:
+    input, first = input_of("go"), assistant("first")
+    await sessions.begin(input)
+    await sessions.append("turn_1", first)
+    await sessions.append("turn_1", first.model_copy(update={"parts": (Text(text="second"),)}))
+    assert [message.text for message in (await sessions.resume("s")).view] == ["go", "second"]
+    assert [hit.excerpt for hit in await sessions.search("first")] == []
+
+
+async def test_older_turns_that_are_restored_do_not_make_a_session_older(sessions: SqliteSessions) -> None:
+    await say(sessions, "today", turn_id="new")
+    (before,) = await sessions.list()
+    long_ago = {"id": "old", "started": NOON - timedelta(days=900), "finished": NOON - timedelta(days=900)}
+    await sessions.restore("s", (turn_of(input_of("then", "old")).model_copy(update=long_ago),))
+    (after,) = await sessions.list()
+    assert (after.updated, after.turn_count) == (before.updated, 2)
+
+
+async def test_a_session_begun_after_one_of_its_name_was_deleted_is_empty(sessions: SqliteSessions) -> None:
+    await say(sessions, "old", turn_id="a")
+    await sessions.resume("s")
+    await sessions.delete("s")
+    await sessions.begin(input_of("new", "b"))
+    assert [message.text for message in (await sessions.resume("s")).view] == ["new"]
+
+
+async def test_a_restore_that_fails_leaves_nothing_of_it(sessions: SqliteSessions) -> None:
+    good, bad = turn_of(input_of("good", "a")), turn_of(input_of("bad", "\ud800"))
+    with pytest.raises(RunError, match="surrogates"):
+        await sessions.restore("s", (good, bad))
+    assert (await sessions.turns(), await sessions.list()) == ((), ())
+
+
+async def test_words_that_did_not_arrive_are_not_told_after_an_interruption(
+    sessions: SqliteSessions, tmp_path: Path, clock: WoundClock
+) -> None:
+    await sessions.begin(input_of("go"))
+    said = {"c1": "ok", "c2": "error"}
+    await sessions.append("turn_1", assistant("", *(call(id) for id in said)))
+    for id, status in said.items():
+        result = {"call_id": id, "name": "say", "content": "", "said": f"words of {id}", "status": status}
+        await sessions.append("turn_1", tool_message(ToolResult.model_validate(result)))
+    await sessions.aclose()
+    (turn,) = await sessions.turns()
+    assert (turn.status, turn.delivered) == ("interrupted", ("words of c1",))
