@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
+from bumble_core import read_settings
 from bumble_core.approvals import Approvals, denial
 from bumble_core.command_lines import programs_of, words_fit, words_of
 from bumble_core.errors import ConfigError
@@ -361,10 +363,19 @@ def test_an_entry_that_cannot_be_read_is_an_error_of_the_configuration(entry: st
         Tools(deny=(entry,))
 
 
-@pytest.mark.parametrize("rule", ["run_command", "alow: x", {"alow": "x"}, {"allow": "x", "ask": "y"}, 3, "deny:"])
+@pytest.mark.parametrize(
+    "rule", ["run_command", "alow: x", {"alow": "x"}, {"allow": "x", "ask": "y"}, {"allow": None}, {}, 3, "deny:"]
+)
 def test_a_rule_that_cannot_be_read_is_an_error_of_the_configuration(rule: Any) -> None:
     with pytest.raises(ValidationError, match=r"expected|valid string"):
         Tools.model_validate({"rules": [rule]})
+
+
+def test_a_wrong_rule_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "bumble.yaml"
+    file.write_text("tools:\n  rules:\n    - deny: run_command(rm *)\n    - alow: run_command\n")
+    with pytest.raises(ConfigError, match=r"bumble.yaml:4: tools.rules\[1\]: expected `allow: CALLS`.*got a mapping"):
+        read_settings(file)
 
 
 def test_rules_are_written_as_mappings_or_as_text() -> None:

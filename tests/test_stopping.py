@@ -114,9 +114,10 @@ class Deaf:
     is_work = True
 
     def __init__(self) -> None:
-        self.may_end = asyncio.Event()
+        self.is_entered, self.may_end = asyncio.Event(), asyncio.Event()
 
     async def call(self, call: Any, turn: Any) -> Any:
+        self.is_entered.set()
         while not self.may_end.is_set():
             with contextlib.suppress(asyncio.CancelledError):
                 await self.may_end.wait()
@@ -131,7 +132,8 @@ async def test_tool_that_does_not_listen_holds_nobody_up(runtime: Build, timeout
     async with built:
         handle = built.start("go")
         if timeout_s == 60:
-            asyncio.get_running_loop().call_later(0.1, handle.cancel)
+            await deaf.is_entered.wait()
+            handle.cancel()
         turn = await handle.result()
     assert time.monotonic() - begin < 5
     deaf.may_end.set()

@@ -45,7 +45,7 @@ async def test_the_nearest_deadline_counts(
 ) -> None:
     made = tool(endless) if own is None else tool(endless, timeout_s=own)
     assert isinstance(made, Timed)
-    assert await answers(runtime, made, **configured) == (["timeout"], [f"no answer within {seconds} s"])
+    assert await answers(runtime, made, **configured) == (["timeout"], [f"timed out: no answer within {seconds} s"])
 
 
 async def test_a_tool_that_says_nothing_of_time_has_the_common_deadline(runtime: Any) -> None:
@@ -55,7 +55,7 @@ async def test_a_tool_that_says_nothing_of_time_has_the_common_deadline(runtime:
         call = staticmethod(tool(endless).call)
 
     assert not isinstance(Plain(), Timed)
-    assert await answers(runtime, Plain(), timeout_s=0.02) == (["timeout"], ["no answer within 0.02 s"])
+    assert await answers(runtime, Plain(), timeout_s=0.02) == (["timeout"], ["timed out: no answer within 0.02 s"])
 
 
 async def test_one_that_takes_too_long_ends_and_its_siblings_do_not(runtime: Any) -> None:

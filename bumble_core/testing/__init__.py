@@ -1,7 +1,8 @@
-"""What a plugin author needs to test a plugin: a scripted model, stub servers, and checks of what is sent to them."""
+"""What a plugin author needs for tests: a scripted model, a chat, stub servers, and checks of what is sent to them."""
 
 from __future__ import annotations
 
+from .chat_surface import ChatSurface
 from .clock import StillClock
 from .contract import ProviderContract
 from .imitations import IMITATIONS
@@ -16,6 +17,7 @@ __all__ = [
     "IMITATIONS",
     "OLLAMA",
     "BrokenScript",
+    "ChatSurface",
     "LiveProviderContract",
     "Pause",
     "ProviderContract",

@@ -15,6 +15,7 @@ _DECISIONS: tuple[Approval, ...] = get_args(Approval)
 _ENTRY = re.compile(r"(?P<name>[^\s()=]+)(?:\((?P<inside>.*\S.*)\))?", re.DOTALL)
 _NAMED = re.compile(r"\s*(\w+)=(.*)", re.DOTALL)
 _NEXT = re.compile(r",(?=\s*\w+=)")
+_EXPECTED_RULE = "expected `allow: CALLS`, `ask: CALLS` or `deny: CALLS`"
 _EXPECTED = "expected a tool's name, `NAME(PATTERN)` or `NAME(ARGUMENT=PATTERN)`"
 
 
@@ -71,7 +72,7 @@ class Rule(Value):
         word, colon, rest = text.partition(":")
         approval = next((each for each in _DECISIONS if each == word.strip()), None)
         if approval is None or not colon:
-            raise ValueError("expected `allow: CALLS`, `ask: CALLS` or `deny: CALLS`")
+            raise ValueError(_EXPECTED_RULE)
         return cls(approval=approval, pattern=CallPattern.parse(rest), key="tools.rules")
 
 
@@ -81,10 +82,12 @@ def _pattern_text(value: str) -> str:
 
 def _folded(value: object) -> object:
     """Take `{allow: PATTERN}`, as YAML reads `allow: PATTERN`, as the text that it was."""
-    if isinstance(value, dict) and len(value) == 1:
-        (word, pattern), *_ = value.items()
-        return f"{word}: {pattern}"
-    return value
+    if not isinstance(value, dict):
+        return value
+    texts = [f"{word}: {pattern}" for word, pattern in value.items() if isinstance(pattern, str)]
+    if len(value) != 1 or not texts:
+        raise ValueError(_EXPECTED_RULE)
+    return texts[0]
 
 
 def _rule_text(value: str) -> str:

@@ -17,7 +17,8 @@ SAY = ToolCall(id="c2", name="say", arguments={"text": "On it."})
 
 
 def result(call: ToolCall, content: str, said: str = "") -> Message:
-    return tool_message(ToolResult(call_id=call.id, name=call.name, content=content, said=said))
+    diff = "+the difference\n" if call.name == "write_file" else ""
+    return tool_message(ToolResult(call_id=call.id, name=call.name, content=content, said=said, diff=diff))
 
 
 def conversation(
@@ -53,7 +54,13 @@ def test_a_conversation_shows_what_was_said_and_what_was_done_in_order() -> None
 
 def test_all_of_a_conversation_includes_what_was_not_shown() -> None:
     text = as_text(WORK, full=True)
-    for part in ("(thought) Hmm.", "(not shown) I write.", "x" * 200, "    | wrote 200 bytes", "10 tokens in, 5 out"):
+    for part in (
+        "(thought) Hmm.",
+        "(not shown) I write.",
+        "x" * 200,
+        "    | wrote 200 bytes\n    | +the difference\n",
+        "10 tokens in, 5 out",
+    ):
         assert part in text
 
 

@@ -265,11 +265,12 @@ async def test_a_connection_that_is_not_accepted_times_out() -> None:
 
 
 async def test_nobody_there_names_the_address_and_how_to_start_a_server() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     clock = StillClock()
-    _, error = await failing(offered(clock, base_url=f"http://127.0.0.1:{port}/v1")["openai"].stream(request(), "m"))
+    with socket.socket() as taken:  # bound and not listening: nobody else can get the port meanwhile
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        provider = offered(clock, base_url=f"http://127.0.0.1:{port}/v1")["openai"]
+        _, error = await failing(provider.stream(request(), "m"))
     assert isinstance(error, Unreachable)
     assert f"127.0.0.1:{port}" in str(error)
     assert "llama-server" in str(error)
