@@ -4,9 +4,10 @@
 
 `eight tools`: from the first call of a step to its last result, each tool taking 50 ms. `loop gap`: the 99th percentile
 of the time between two ticks that should be 5 ms apart, while three plain tools block; those that `compute` also take
-the interpreter's lock in turns with the loop. `turn`: CPU of turns of five steps of four calls that do nothing and a
-closing text, beside a loop over httpx that sends the same first request, reads the same replies and sends the same
-results; `further step` is the slope between turns of one step and of five. `at once`: such turns, started together.
+the interpreter's lock in turns with the loop. CPU is of turns of five steps of four calls that do nothing and a closing
+text, by step, beside a loop over httpx that sends the same first request, reads the same replies and sends the same
+results; a further step is the slope between turns of one step and of five. `at once`: such turns with async tools,
+started together in one process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from itertools import count, pairwise
 from pathlib import Path
@@ -25,15 +27,16 @@ from typing import Any
 
 from benchmarks.agents import agent, transport
 from benchmarks.bare import BareAgent, cpu_ms
+from benchmarks.calls import Bench, nothing
 from benchmarks.stub import StubProcess
-from bumble_core import Runtime, hookimpl, tool
+from bumble_core import Runtime
 from bumble_core.chat import encode_request
-from bumble_core.ports import Observer, Tool
-from bumble_core.types.events import Event, Inferred, ToolFinished, ToolStarted
+from bumble_core.types.events import Inferred
 
 _WORDS = "Do what there is to do."
-_NAP_S, _TICK_S = 0.05, 0.005
+_TICK_S = 0.005
 _STEPS, _CALLS, _TOKENS = 5, ("nothing",) * 4, 20
+_KINDS = ("bare", "async tools", "plain tools")
 
 
 @dataclass(frozen=True)
@@ -57,66 +60,6 @@ class Row:
     value: float
     unit: str
     at_most: float | None = None
-
-
-async def nap(number: int) -> str:
-    """Wait without a thread."""
-    await asyncio.sleep(_NAP_S)
-    return "rested"
-
-
-def hold(number: int) -> str:
-    """Hold a thread."""
-    time.sleep(_NAP_S)
-    return "held"
-
-
-def nothing(number: int) -> str:
-    """Do nothing."""
-    return "nothing"
-
-
-class Bench:
-    """Offers the tools, two of which block for `block_s`, and notes when the calls of the last step ran."""
-
-    def __init__(self, block_s: float = 0.0) -> None:
-        self.started: list[float] = []
-        self.finished: list[float] = []
-        self._block_s = block_s
-
-    def sleep(self, number: int) -> str:
-        """Block without using the CPU."""
-        time.sleep(self._block_s)
-        return "slept"
-
-    def compute(self, number: int) -> str:
-        """Block and use the CPU all the time."""
-        end = time.monotonic() + self._block_s
-        while time.monotonic() < end:
-            sum(range(1_000))
-        return "computed"
-
-    @property
-    def span_s(self) -> float:
-        """From the first call to the last result."""
-        return max(self.finished) - min(self.started)
-
-    @hookimpl
-    def bumble_tools(self) -> list[Tool]:
-        return [tool(each) for each in (nap, hold, nothing, self.sleep, self.compute)]
-
-    @hookimpl
-    def bumble_observers(self) -> list[Observer]:
-        return [self]
-
-    def notify(self, event: Event) -> None:
-        match event:
-            case ToolStarted():
-                self.started.append(time.perf_counter())
-            case ToolFinished():
-                self.finished.append(time.perf_counter())
-            case _:
-                pass
 
 
 async def eight_at_once(name: str, rounds: int, *, plain: bool) -> float:
@@ -149,16 +92,23 @@ async def loop_gap(name: str, block_s: float, *, plain: bool) -> float:
 async def turns(steps: int, rounds: int, *, plain: bool) -> dict[str, float]:
     """Return the CPU of a turn of so many steps with calls and one without, by kind, in milliseconds."""
     with StubProcess(_TOKENS, steps=steps, calls=_CALLS) as stub, TemporaryDirectory() as home:
-        async with agent(Path(home), stub.url, plain=plain, more={"bench": Bench()}) as runtime:
-            bare = BareAgent(stub.url, await _body(runtime), {"nothing": nothing})
-            asks = {"bare": bare.ask, "turn": _turn(runtime)}
+        async with AsyncExitStack() as stack:
+            agents = {
+                kind: await stack.enter_async_context(
+                    agent(
+                        Path(home) / kind, stub.url, plain=plain, more={"bench": Bench(threads=kind == "plain tools")}
+                    )
+                )
+                for kind in _KINDS[1:]
+            }
+            bare = BareAgent(stub.url, await _body(agents["async tools"]), {"nothing": nothing})
+            stack.push_async_callback(bare.aclose)
+            asks = {"bare": bare.ask, **{kind: _turn(runtime) for kind, runtime in agents.items()}}
             stub.seen()
             for ask in asks.values():
                 await ask()
                 assert stub.seen().requests == steps + 1
-            spent = await cpu_ms(rounds, **asks)
-            await bare.aclose()
-    return spent
+            return await cpu_ms(rounds, **asks)
 
 
 async def at_once(number: int, *, plain: bool) -> dict[str, tuple[float, float, float]]:
@@ -168,7 +118,7 @@ async def at_once(number: int, *, plain: bool) -> dict[str, tuple[float, float, 
             bare = BareAgent(stub.url, await _body(runtime), {"nothing": nothing})
             stub.seen()
             found = {}
-            for kind, ask in (("turn", _turn(runtime)), ("bare", bare.ask)):
+            for kind, ask in (("turns", _turn(runtime)), ("bare", bare.ask)):
                 found[kind] = await _crowd(number, ask)
                 assert stub.seen().requests == number * (_STEPS + 1)
             await bare.aclose()
@@ -214,11 +164,11 @@ async def table(size: Size, *, plain: bool) -> list[Row]:
         for name, at_most in (("sleep", 100), ("compute", None))
     ]
     short, whole = [await turns(steps, size.rounds, plain=plain) for steps in (1, _STEPS)]
-    further = {kind: (whole[kind] - short[kind]) / (_STEPS - 1) for kind in whole}
-    rows += [Row(f"turn, CPU per step, {kind}", whole[kind] / (_STEPS + 1), "ms") for kind in whole]
-    rows += [Row("turn, per step / bare", whole["turn"] / whole["bare"], "", 2)]
-    rows += [Row(f"further step, CPU, {kind}", further[kind], "ms") for kind in further]
-    rows += [Row("further step / bare", further["turn"] / further["bare"], "", 2)]
+    per_step = {kind: whole[kind] / (_STEPS + 1) for kind in _KINDS}
+    further = {kind: (whole[kind] - short[kind]) / (_STEPS - 1) for kind in _KINDS}
+    for name, spent in (("CPU per step of a turn", per_step), ("CPU of a further step", further)):
+        rows += [Row(f"{name}, {kind}", spent[kind], "ms") for kind in _KINDS]
+        rows += [Row(f"{name}, {kind} / bare", spent[kind] / spent["bare"], "", 2) for kind in _KINDS[1:]]
     for kind, measured in (await at_once(size.at_once, plain=plain)).items():
         names = (("wall", "s"), ("CPU", "s"), ("memory", "MB"))
         rows += [
@@ -243,7 +193,7 @@ def main() -> None:
         aim = (
             "" if row.at_most is None else f"  at most {row.at_most:g}{'' if row.value <= row.at_most else ', missed'}"
         )
-        print(f"{row.name:36} {row.value:9.2f} {row.unit:2}{aim}")
+        print(f"{row.name:44} {row.value:9.2f} {row.unit:2}{aim}")
 
 
 if __name__ == "__main__":
