@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,8 +25,11 @@ SESSION = "long"
 _WORDS = "The ferry leaves at nine from the northern quay and takes an hour and a half to the island. "
 
 
-def agent(home: Path, url: str, *, plain: bool) -> Runtime:
-    """Assemble an agent whose window holds any history; jobs are left alone. `plain` leaves the extra `fast` out."""
+def agent(home: Path, url: str, *, plain: bool, more: Mapping[str, object] | None = None) -> Runtime:
+    """Assemble an agent whose window holds any history; jobs are left alone. `plain` leaves the extra `fast` out.
+
+    `more` are plugins beside the shipped ones.
+    """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))  # as the command does
     os.environ.pop("OPENAI_BASE_URL", None)
     nothing = PluginConfig()
@@ -36,6 +40,7 @@ def agent(home: Path, url: str, *, plain: bool) -> Runtime:
         "compactor": CompactorPlugin(nothing),
         "talk": TalkPlugin(nothing),
         "files": FilesPlugin(FilesConfig(root=home)),
+        **(more or {}),
     }
     settings = Settings.model_validate(
         {"agent": {"models": ["openai:m"]}, "home": home, "cognition": {"max_context_tokens": 100_000_000}}

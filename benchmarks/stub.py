@@ -1,7 +1,7 @@
 """A model server in a process of its own, so that its CPU is not counted as the client's.
 
-Run as a module it plays one streamed reply to every request and prints its address; on each line that it reads it
-prints what it has seen so far and forgets the requests.
+Run as a module it plays streamed replies and prints its address; on each line that it reads it prints what it has seen
+so far and forgets the requests.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Self
 
 from bumble_core.testing.stub_replies import openai_stream, sse_reply
-from bumble_core.testing.stub_server import Pause, StubReply, StubServer
-from bumble_core.types.messages import assistant
+from bumble_core.testing.stub_server import Pause, Replies, StubReply, StubRequest, StubServer
+from bumble_core.types.messages import ToolCall, assistant
 
 _ROOT = Path(__file__).parent.parent
 _TOKEN = "seventh"  # the stub sends seven characters to a piece
@@ -33,11 +33,14 @@ class Seen:
 
 
 class StubProcess:
-    """Replies with `tokens` pieces of text, `apart_s` between two of them, or as fast as it can."""
+    """Replies with `tokens` pieces of text, `apart_s` between two of them, or as fast as it can.
 
-    def __init__(self, tokens: int, apart_s: float = 0.0) -> None:
+    The first `steps` replies of a conversation call the tools of `calls` instead, each with a number of its own.
+    """
+
+    def __init__(self, tokens: int, apart_s: float = 0.0, *, steps: int = 0, calls: tuple[str, ...] = ()) -> None:
         self.url = ""
-        self._command = [sys.executable, "-m", "benchmarks.stub", str(tokens), str(apart_s)]
+        self._command = [sys.executable, "-m", "benchmarks.stub", str(tokens), str(apart_s), str(steps), *calls]
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -85,8 +88,30 @@ def _reply(tokens: int, apart_s: float) -> StubReply:
     return StubReply(headers={"content-type": "text/event-stream"}, body=spaced)
 
 
-async def _serve(tokens: int, apart_s: float) -> None:
-    async with StubServer([_reply(tokens, apart_s)]) as stub:
+def _calls(step: int, names: list[str]) -> StubReply:
+    numbers = range(step * len(names), (step + 1) * len(names))
+    calls = [
+        ToolCall(id=f"call_{number}", name=name, arguments={"number": number})
+        for number, name in zip(numbers, names, strict=True)
+    ]
+    return sse_reply(openai_stream(assistant("", *calls)))
+
+
+def _replies(tokens: int, apart_s: float, steps: int, names: list[str]) -> Replies:
+    text = _reply(tokens, apart_s)
+    if not steps:
+        return [text]
+    calling = [_calls(step, names) for step in range(steps)]
+
+    def reply(request: StubRequest) -> StubReply:
+        results: int = sum(message["role"] == "tool" for message in request.json["messages"])
+        return [*calling, text][results // len(names)]
+
+    return reply
+
+
+async def _serve(replies: Replies) -> None:
+    async with StubServer(replies) as stub:
         print(stub.url, flush=True)
         while await asyncio.to_thread(sys.stdin.readline):
             print(json.dumps({"connections": stub.connections, "requests": len(stub.requests)}), flush=True)
@@ -94,4 +119,4 @@ async def _serve(tokens: int, apart_s: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1]), float(sys.argv[2])))
+    asyncio.run(_serve(_replies(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])))

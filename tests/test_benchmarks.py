@@ -59,3 +59,11 @@ def test_streaming_compares_the_provider_and_a_turn_with_a_bare_loop() -> None:
     rows = measured("streaming")
     assert [row["kind"] for row in rows] == ["bare", "provider", "turn"]
     assert all(row["turn_ms"] > 0 for row in rows)
+
+
+def test_tools_compares_turns_with_a_bare_loop_and_names_what_is_promised() -> None:
+    rows = {str(row["name"]): row for row in measured("tools")}
+    promised = [name for name, row in rows.items() if row["at_most"] is not None]
+    assert promised[:3] == ["eight tools, async", "eight tools, plain", "loop gap, three tools that sleep"]
+    assert [name.split(", ")[1] for name in promised[3:]] == ["async tools / bare", "plain tools / bare"] * 2
+    assert [rows[f"4 at once, {kind}, wall"]["value"] > 0 for kind in ("turns", "bare")] == [True, True]

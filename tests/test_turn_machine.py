@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -28,7 +29,8 @@ from tests.depth import examples
 from tests.pieces import Tools
 from tests.shipped import construct_shipped
 
-EXAMPLES = examples(12, 300)
+EXAMPLES, STEPS_A_RUN = examples(18, 600), 50  # some 2 s of CPU a machine
+TIMEOUT_S = examples(900, 10_800)  # on a machine that has other work to do
 REF = ModelRef(provider="scripted", model="model")
 SUMMARY = "Goal: to talk. Progress: much was said before, and nothing of it is lost."
 STEPS = ("text", "long", "empty", "cut", "malformed", "unknown", "misfit", "twin_ids", "error", "bug", "overflow")
@@ -269,6 +271,7 @@ def _wait_for(fact: Callable[[], bool]) -> None:
     raise AssertionError([thread.name for thread in threading.enumerate()])
 
 
+@pytest.mark.timeout(TIMEOUT_S)
 def test_the_laws_hold_whatever_happens_in_a_turn() -> None:
     quiet = structlog.testing.capture_logs()
     with quiet:
@@ -276,7 +279,7 @@ def test_the_laws_hold_whatever_happens_in_a_turn() -> None:
             Conversations,
             settings=settings(
                 max_examples=EXAMPLES,
-                stateful_step_count=8,
+                stateful_step_count=STEPS_A_RUN,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
             ),
