@@ -226,7 +226,7 @@ def _may_be_over(turn: TurnContext) -> bool:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return a turn's limits. Steps: max(6, min(25, 6 + rounds)) with rounds clamped to 0 to 16 (the first seed)."""
+    """Return a turn's limits. Steps: max(6, min(25, 6 + rounds)) with rounds clamped to 0 to 16 (Bumblebee)."""
     rounds = max(0, min(16, settings.cognition.tool_continuation_rounds))
     return Limits(
         max_steps=max(6, min(25, 6 + rounds)),

@@ -12,9 +12,9 @@ from .types.inference import ToolSpec
 from .types.messages import ToolCall
 from .types.turn import TurnContext
 
-_MOST_TOLD = 3  # these two numbers are the first seed document's
+_MOST_TOLD = 3  # these two numbers are those of Bumblebee's Cognition page
 _TOLD_CHARS = 80
-_CUTS = 3  # so many in a row, and the model is told to write in pieces (the first seed document)
+_CUTS = 3  # so many in a row, and the model is told to write in pieces (Bumblebee's Cognition page)
 _WRITER = "write_file"
 _SHORTEST_PIECE = 200
 _CHARS_PER_TOKEN = 4

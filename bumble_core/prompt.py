@@ -20,7 +20,7 @@ from .types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
 
-_TURN_HEADER = "[Turn context]"  # the first seed document's words for it
+_TURN_HEADER = "[Turn context]"  # the words of Bumblebee's Cognition page
 
 
 class Prompt:

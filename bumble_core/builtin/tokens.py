@@ -8,7 +8,7 @@ from ..memo import PerMessage
 from ..types.inference import ModelRef, ToolSpec
 from ..types.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 
-_CHARACTERS_PER_TOKEN = 4  # `len(text) // 4 + 10` a message: the first seed document
+_CHARACTERS_PER_TOKEN = 4  # `len(text) // 4 + 10` a message: Bumblebee's Cognition page
 _PER_MESSAGE = 10
 _PER_IMAGE = 765  # a 1024 x 1024 picture at OpenAI's high detail, 2024
 _WIDE = 0x2E80  # from here on a character of most scripts is a token of its own

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from .base import Value
 from .messages import Message, ResultStatus, ToolCall, ToolResult
 
-_PREVIEW_CHARS = 280  # these two numbers are the first seed document's
+_PREVIEW_CHARS = 280  # these two numbers are those of Bumblebee's Cognition page
 _MOST_PREVIEWS = 8
 
 

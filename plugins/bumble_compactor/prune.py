@@ -5,7 +5,7 @@ from __future__ import annotations
 from bumble_core.types.compaction import CompactionState
 from bumble_core.types.messages import Message, ToolResult
 
-CLEARED = "[Old tool output cleared to save context space]"  # the first seed document's words
+CLEARED = "[Old tool output cleared to save context space]"  # the words of Bumblebee's Cognition page
 
 
 class Prune:

@@ -19,7 +19,7 @@ _HEADINGS = (
     "Emotional Context",
     "Critical Context",
     "Next Steps",
-)  # the first seed document
+)  # Bumblebee's Cognition page
 _PROFILE = Profile(name="summary", max_tokens=1024, temperature=0.2)
 _SHORTEST = 30
 

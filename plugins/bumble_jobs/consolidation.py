@@ -19,7 +19,7 @@ HEADINGS = (
     "Pending Checks",
     "Temporary Context",
 )
-_TURNS_BEFORE = 6  # the second seed document: six or more turns since the last consolidation
+_TURNS_BEFORE = 6  # q15's Cognition page: six or more turns since the last consolidation
 _DAILY = "0 4 * * *"
 _TURNS_PER_BATCH = 16
 _LONGEST_TURN = 4000  # characters of one turn that the model is shown
