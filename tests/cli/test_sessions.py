@@ -145,9 +145,11 @@ def test_ctrl_c_during_an_import_leaves_whole_sessions(owl: Installed) -> None:
         for n in range(2000)
     ]
     owl.work.joinpath("many.jsonl").write_text("".join(f"{turn.model_dump_json()}\n" for turn in turns))
-    for delay_s in (0.6, 0.9, 1.2):
+    for delay_s in (0.0, 0.1, 0.4):
         command = owl.command("sessions", "import", "many.jsonl", "--replace")
         with subprocess.Popen(command, cwd=owl.work, env=owl.environment, stderr=subprocess.PIPE, text=True) as process:
+            while not any(owl.root.rglob("*.sqlite3-wal")):  # until it has the conversations open
+                time.sleep(0.02)
             time.sleep(delay_s)
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=30)
