@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 from bumble_local import pull
+from typing_extensions import override
 
 from bumble_core import Settings, assemble, hookimpl, tool
+from bumble_core.builtin.system import SystemClock
 from bumble_core.ports import Judge, Tool
 from bumble_core.testing.llama_server import LlamaServer, llama_server
 from bumble_core.types.messages import ToolResult
@@ -49,6 +52,14 @@ class TwoTools:
         return self
 
 
+class Noon(SystemClock):
+    """Always tells the same time, so that the model is always asked the same."""
+
+    @override
+    def now(self) -> datetime:
+        return datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[LlamaServer]:
     with llama_server(pull("smollm2")) as running:
@@ -61,7 +72,8 @@ async def test_a_turn_that_must_write_a_file_completes_at_the_schema_level(
     monkeypatch.setenv("OPENAI_API_KEY", server.api_key)
     offered = TwoTools()
     shipped = construct_shipped("openai", "router", "compactor", openai={"base_url": server.base_url})
-    async with assemble(settings(server, tmp_path), plugins={**shipped, "two": offered}, discovers=False) as runtime:
+    plugins = {**shipped, "two": offered}
+    async with assemble(settings(server, tmp_path), plugins=plugins, discovers=False, clock=Noon()) as runtime:
         turn = await runtime.answer("Write the word hello into the file hello.txt.")
     calls = [call for message in turn.messages for call in message.tool_calls]
     assert turn.status == "done"
