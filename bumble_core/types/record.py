@@ -18,7 +18,8 @@ Origin = Literal["user", "automation", "autonomous"]
 class Route(Value):
     """Which profile answers with which models, and why. `confidence` is between 0 and 1.
 
-    `escalated_from` names the profile that the turn began with, when a reply did not fit its length.
+    `escalated_from` names the profile that the turn began with, when a reply did not fit its length. `grounded` tells
+    that the user demanded to have something looked up, so that words without work are no answer.
     """
 
     profile: Profile
@@ -27,6 +28,7 @@ class Route(Value):
     reason: str
     confidence: float = 1.0
     escalated_from: str = ""
+    grounded: bool = False
 
 
 class Verdict(Value):
