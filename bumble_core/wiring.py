@@ -16,6 +16,7 @@ from .errors import ConfigError, PluginError
 from .jobs.controller import JobController
 from .jobs.due import configured_spec
 from .jobs.executor import JobExecutor
+from .jobs.views import Views
 from .loop import Stages
 from .metering import MeteredInference
 from .parts import Parts
@@ -126,7 +127,7 @@ class Wiring:
         executor = JobExecutor(
             jobs=jobs,
             specs=specs,
-            sessions=sessions,
+            views=Views(sessions, documents, counter, clock, settings.cognition.max_context_tokens),
             documents=documents,
             ledger=ledger,
             meter=meter,
@@ -154,7 +155,7 @@ class Wiring:
             documents=documents,
             ledger=ledger,
             choices=choices,
-            jobs=JobController(enabled, job_runner, ledger, sessions, clock),
+            jobs=JobController(enabled, job_runner, ledger, (sessions, documents), clock),
             execute=executor,
             job_runner=job_runner,
             providers=providers,

@@ -17,7 +17,7 @@ from bumble_core.testing import ScriptedProvider
 from bumble_core.types.compaction import CompactionState
 from bumble_core.types.events import Compacted, Event, TurnFinished
 from bumble_core.types.inference import Completion, Delta, ModelRef, Profile, Request, ToolSpec
-from bumble_core.types.jobs import Cause, JobResult, JobSpec, JobView, TurnsSince, Write
+from bumble_core.types.jobs import Cause, JobResult, JobSpec, JobView, TurnsSince, When, Write
 from bumble_core.types.messages import Message
 from bumble_core.types.surfaces import Answer, Delivery, Question
 from bumble_core.types.turn import Route, TurnContext, TurnInput, Verdict
@@ -130,7 +130,7 @@ async def test_bumble_compaction_phases_runs_when_the_configuration_names_it(run
 class Diary:
     """Writes how many turns it was shown, after every turn."""
 
-    spec = JobSpec(id="diary", summary="count", triggers=(TurnsSince(count=1),), outputs=("diary.md",))
+    spec = JobSpec(id="diary", summary="count", triggers=(When(TurnsSince(1)),), outputs=("diary.md",))
 
     async def run(self, view: JobView) -> JobResult:
         write = Write(path="diary.md", text=f"{len(view.turns)} turns")

@@ -12,7 +12,7 @@ import pytest
 from bumble_core import ConfigError, InferenceError, assemble, assistant
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.inference import Completion, ModelRef, Request, Usage
-from bumble_core.types.jobs import AtStartup, Cron, JobResult, JobSpec, JobView, TurnsSince, Write
+from bumble_core.types.jobs import AtStartup, Cron, JobResult, JobSpec, JobView, TurnsSince, When, Write
 from tests.pieces import ManualClock, filling
 from tests.shipped import construct_shipped
 
@@ -124,7 +124,7 @@ class Counting:
         self.spec = JobSpec(
             id="counting",
             summary="Count turns",
-            triggers=triggers or (TurnsSince(count=2),),
+            triggers=triggers or (When(TurnsSince(2)),),
             outputs=("count.md",),
             timeout=timedelta(seconds=timeout_s),
         )
@@ -245,7 +245,7 @@ async def test_job_may_write_only_what_it_declared(agent: Build) -> None:
 
 
 async def test_scheduled_run_that_failed_is_tried_again_for_the_same_moment(agent: Build) -> None:
-    clock, job = ManualClock(datetime(2026, 3, 1, 3, 59, tzinfo=UTC)), Counting(Cron(expression="0 4 * * *"))
+    clock, job = ManualClock(datetime(2026, 3, 1, 3, 59, tzinfo=UTC)), Counting(Cron("0 4 * * *"))
     job._error = InferenceError("no route to host")
     async with agent(job=job, clock=clock) as runtime:
         clock.move(minutes=2)

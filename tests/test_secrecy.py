@@ -13,7 +13,7 @@ import structlog
 import yaml
 
 from bumble_core import assistant
-from bumble_core.types.jobs import JobResult, JobSpec, JobView, TurnsSince
+from bumble_core.types.jobs import JobResult, JobSpec, JobView, TurnsSince, When
 from tests.pieces import Tools, calling, filling
 
 Build = Callable[..., Any]
@@ -29,7 +29,7 @@ def leaks() -> str:
 
 
 class Leaking:
-    spec = JobSpec(id="leaking", summary="Fails", triggers=(TurnsSince(count=1),))
+    spec = JobSpec(id="leaking", summary="Fails", triggers=(When(TurnsSince(1)),))
 
     async def run(self, view: JobView) -> JobResult:
         raise RuntimeError(f"POST {ADDRESS} with {KEY}: refused")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..ports import Clock, JobLedger, JobRunner, Sessions
+from ..ports import Clock, Documents, JobLedger, JobRunner, Sessions
 from ..types.jobs import Cause, JobSpec
 from .due import due
+from .look import look
 
 log = structlog.get_logger(__name__)
 
@@ -17,10 +18,16 @@ class JobController:
     """`tick` never waits for a run: the runner has it executed beside the conversation."""
 
     def __init__(
-        self, specs: Sequence[JobSpec], runner: JobRunner, ledger: JobLedger, sessions: Sessions, clock: Clock
+        self,
+        specs: Sequence[JobSpec],
+        runner: JobRunner,
+        ledger: JobLedger,
+        kept: tuple[Sessions, Documents],
+        clock: Clock,
     ) -> None:
         self._specs = tuple(specs)
-        self._runner, self._ledger, self._sessions, self._clock = runner, ledger, sessions, clock
+        self._runner, self._ledger, self._clock = runner, ledger, clock
+        self._sessions, self._documents = kept
         self._since = clock.now()
 
     async def begin(self) -> None:
@@ -50,5 +57,5 @@ class JobController:
 
     async def _due(self, spec: JobSpec, *, is_starting: bool) -> Cause | None:
         state = await self._ledger.state(spec.id)
-        unread = await self._sessions.count(after=state.cursor)
-        return due(spec, state, unread, self._clock.now(), is_starting=is_starting, since=self._since)
+        now = await look(spec, state, self._sessions, self._documents, self._clock.now())
+        return due(spec, state, now, is_starting=is_starting, since=self._since)

@@ -11,21 +11,21 @@ import structlog
 
 from ..errors import AllModelsFailed, ContractError
 from ..metering import MeteredInference
-from ..ports import Clock, Documents, Emit, Job, JobLedger, ModelChoices, Sessions
+from ..ports import Checked, Clock, Documents, Emit, Job, JobLedger, ModelChoices
 from ..secrecy import masked_text
 from ..types.base import new_id
-from ..types.documents import Document
+from ..types.documents import ABSENT, Document
 from ..types.events import JobFinished, JobStarted
 from ..types.inference import Attempt, ModelRef
 from ..types.jobs import Cause, Change, JobResult, JobSpec, JobState, JobView, RunRecord
 from ..types.settings import Settings
+from .views import Views
 
 log = structlog.get_logger(__name__)
 
 _FIRST_RETRY = timedelta(minutes=1)
 _SECOND_RETRY = timedelta(minutes=30)
 _LONGEST_RETRY = timedelta(hours=6)  # a dead endpoint costs at most a few calls a day
-_TURNS_PER_RUN = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class JobExecutor:
 
     jobs: Mapping[str, Job]
     specs: Mapping[str, JobSpec]
-    sessions: Sessions
+    views: Views
     documents: Documents
     ledger: JobLedger
     meter: MeteredInference
@@ -83,20 +83,16 @@ class JobExecutor:
         """Return the record and the next state; what fails waits, and the moment of its schedule is not served."""
         state = await self.ledger.state(spec.id)
         try:
-            record, cursor = await self._work(record, spec, state.cursor)
+            return await self._work(record, spec, state)
         except (Exception, SystemExit) as error:
             log.warning("job.failed", job=spec.id, run_id=record.id, error=type(error).__name__)
             problem = masked_text(f"{type(error).__name__}: {error}")
             update = {"outcome": "failure", "error": problem, "attempts": _attempts(error)}
             return record.model_copy(update=update), self._failed(state)
-        return record, JobState(cursor=cursor, last_scheduled=record.cause.scheduled_for or state.last_scheduled)
 
-    async def _work(self, record: RunRecord, spec: JobSpec, cursor: int) -> tuple[RunRecord, int]:
+    async def _work(self, record: RunRecord, spec: JobSpec, state: JobState) -> tuple[RunRecord, JobState]:
         async with asyncio.timeout(spec.timeout.total_seconds()):
-            turns = await self.sessions.turns(after=cursor, limit=_TURNS_PER_RUN)
-            paths = dict.fromkeys((*spec.inputs, *spec.outputs))
-            documents = {path: await self.documents.read(path) for path in paths}
-            view = JobView(run_id=record.id, turns=turns, documents=documents, models=record.models)
+            view = await self.views.build(spec, state, record)
             result = await self.jobs[spec.id].run(view)
             changes = await self._apply(spec, view, result)
         update = {
@@ -106,19 +102,28 @@ class JobExecutor:
             "model": result.model,
             "attempts": result.attempts,
         }
-        return record.model_copy(update=update), view.turns[result.read - 1].number if result.read else cursor
+        after = JobState(
+            cursor=view.turns[result.read - 1].number if result.read else state.cursor,
+            note=state.note if result.note is None else result.note,
+            last_scheduled=record.cause.scheduled_for or state.last_scheduled,
+        )
+        return record.model_copy(update=update), after
 
     async def _apply(self, spec: JobSpec, view: JobView, result: JobResult) -> tuple[Change, ...]:
         if not 0 <= result.read <= len(view.turns):
             raise ContractError(f"job `{spec.id}` says it read {result.read} of {len(view.turns)} turns")
-        if stray := [write.path for write in result.writes if write.path not in spec.outputs]:
+        if stray := [write.path for write in result.writes if not _may_write(spec, write.path)]:
             raise ContractError(f"job `{spec.id}` may not write {', '.join(stray)}")
         changes: list[Change] = []
         for write in result.writes:
-            before: Document = view.documents[write.path]
+            before = view.documents.get(write.path) or Document(path=write.path, text="", version=ABSENT)
             if write.text != before.text:
                 after = await self.documents.write(write.path, write.text, before.version)
                 changes.append(Change(path=write.path, before=before.version, after=after.version))
+        if isinstance(job := self.jobs[spec.id], Checked):
+            found = {path: await self.documents.read(path) for path in dict.fromkeys(w.path for w in result.writes)}
+            if problem := job.problem(view, result, {**view.documents, **found}):
+                raise ContractError(f"job `{spec.id}` is not done: {problem}")
         return tuple(changes)
 
     def _failed(self, state: JobState) -> JobState:
@@ -139,3 +144,7 @@ class JobExecutor:
 def _attempts(error: BaseException) -> tuple[Attempt, ...]:
     failed = error.attempts if isinstance(error, AllModelsFailed) else ()
     return tuple(Attempt(model=ModelRef.parse(model), error=masked_text(str(each))) for model, each in failed)
+
+
+def _may_write(spec: JobSpec, path: str) -> bool:
+    return any(path == one or (one.endswith("/") and path.startswith(one)) for one in spec.outputs)

@@ -28,11 +28,12 @@ from .thinking import (
     Tool,
     ToolRunner,
 )
-from .working import Execute, Job, JobLedger, JobRunner
+from .working import Checked, Execute, Job, JobLedger, JobRunner
 
 __all__ = [
     "Addressed",
     "Cautious",
+    "Checked",
     "Clock",
     "Compactor",
     "Documents",

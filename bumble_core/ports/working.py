@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from ..types.documents import Document
 from ..types.jobs import Cause, JobResult, JobSpec, JobState, JobView, RunRecord
 
 
@@ -17,6 +18,17 @@ class Job(Protocol):
     @property
     def spec(self) -> JobSpec: ...
     async def run(self, view: JobView) -> JobResult: ...
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A job that can tell whether it has done its work: success is what it says of the documents, not the model.
+
+    `problem` is asked after the writes, with the documents of the view as they are now; it returns what is missing,
+    or an empty text.
+    """
+
+    def problem(self, view: JobView, result: JobResult, documents: Mapping[str, Document]) -> str: ...
 
 
 @runtime_checkable

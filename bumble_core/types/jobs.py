@@ -3,48 +3,60 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
 from .base import Value
 from .documents import Document
 from .inference import Attempt, ModelRef, Usage
+from .triggers import (
+    AtStartup,
+    Condition,
+    Cron,
+    DocumentLargerThan,
+    IdleFor,
+    Situation,
+    Trigger,
+    TurnsSince,
+    When,
+)
 from .turn import Turn
+
+__all__ = [
+    "AtStartup",
+    "Cause",
+    "Change",
+    "Condition",
+    "Cron",
+    "DocumentLargerThan",
+    "IdleFor",
+    "JobResult",
+    "JobSpec",
+    "JobState",
+    "JobView",
+    "Outcome",
+    "RunRecord",
+    "Situation",
+    "Trigger",
+    "TurnsSince",
+    "When",
+    "Write",
+]
 
 Outcome = Literal["success", "failure", "skipped", "interrupted"]
 
 
-class AtStartup(Value):
-    """Fires once when a runtime starts."""
-
-    kind: Literal["startup"] = "startup"
-
-
-class Cron(Value):
-    """Fires at each moment of a five-field cron expression, evaluated in `timezone`."""
-
-    kind: Literal["schedule"] = "schedule"
-    expression: str
-    timezone: str = "UTC"
-
-
-class TurnsSince(Value):
-    """Fires when at least `count` turns lie after the job's cursor."""
-
-    kind: Literal["state"] = "state"
-    count: int = Field(gt=0)
-
-
-Trigger = Annotated[AtStartup | Cron | TurnsSince, Field(discriminator="kind")]
-
-
 class JobSpec(Value):
-    """`inputs` are documents the job reads, `outputs` the only ones it may write. `models` are what it prefers."""
+    """`inputs` are documents that the job reads, `outputs` those that it reads and alone may write.
+
+    A path that ends in `/` stands for all documents below it. `models` are what the job prefers where nobody chose
+    and their provider is there; `timeout` is the longest time of one run.
+    """
 
     id: str = Field(pattern=r"^[a-z0-9]+(_[a-z0-9]+)*$")
     summary: str
-    triggers: tuple[Trigger, ...]
+    triggers: tuple[InstanceOf[AtStartup] | InstanceOf[Cron] | InstanceOf[When], ...]
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     models: tuple[ModelRef, ...] = ()
@@ -60,21 +72,34 @@ class Cause(Value):
 
 
 class JobState(Value):
-    """Where a job stands between runs. `cursor` is the number of the last turn it was shown."""
+    """Where a job stands between runs.
+
+    `cursor` is the number of the last turn it was shown; `note` is what its last run left to itself.
+    """
 
     cursor: int = 0
+    note: str = ""
     last_scheduled: datetime | None = None
     failures: int = 0
     retry_after: datetime | None = None
 
 
 class JobView(Value):
-    """All that a job gets to see: it has no file access of its own. `turns` come oldest first."""
+    """All that a job gets to see: it has no file access of its own.
+
+    `turns` are the oldest after the job's cursor, at most as many as fit `room_tokens` beside the documents, but one
+    at least where there is any; `unread` counts all of them. `models` are to be asked in their order. `at` is the
+    time of the run, `note` what the last successful run left.
+    """
 
     run_id: str
-    turns: tuple[Turn, ...]
-    documents: dict[str, Document]
-    models: tuple[ModelRef, ...]
+    at: datetime
+    turns: tuple[Turn, ...] = ()
+    unread: int = 0
+    documents: dict[str, Document] = {}
+    models: tuple[ModelRef, ...] = ()
+    room_tokens: int = 16_384
+    note: str = ""
 
 
 class Write(Value):
@@ -85,11 +110,18 @@ class Write(Value):
 
 
 class JobResult(Value):
-    """`read` counts the turns really shown to the model, from the oldest; the cursor moves over those."""
+    """What a run comes to; nothing of it is in force until the kernel has checked and applied it.
+
+    `read` counts the turns really shown to the model, from the oldest; the cursor moves over those. `removed` quotes
+    what the writes leave out on purpose: a rewrite that loses much of a document without saying so is refused. `note`
+    is kept for the next run; None keeps the former one.
+    """
 
     summary: str
     read: int
     writes: tuple[Write, ...] = ()
+    removed: tuple[str, ...] = ()
+    note: str | None = None
     model: ModelRef | None = None
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = Usage()

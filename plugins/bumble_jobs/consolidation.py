@@ -7,7 +7,7 @@ import secrets
 from bumble_core import InferenceError, complete, user
 from bumble_core.ports import Inference
 from bumble_core.types.inference import Profile, Request
-from bumble_core.types.jobs import Cron, JobResult, JobSpec, JobView, TurnsSince, Write
+from bumble_core.types.jobs import Cron, JobResult, JobSpec, JobView, TurnsSince, When, Write
 from bumble_core.types.turn import Turn
 
 WORKING_MEMORY = "working/WORKING_MEMORY.md"
@@ -35,7 +35,7 @@ class Consolidation:
         return JobSpec(
             id="working_memory_consolidation",
             summary="Fold recent turns into the working memory",
-            triggers=(TurnsSince(count=_TURNS_BEFORE), Cron(expression=_DAILY)),
+            triggers=(When(TurnsSince(_TURNS_BEFORE)), Cron(_DAILY)),
             outputs=(WORKING_MEMORY,),
         )
 
