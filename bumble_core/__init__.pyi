@@ -32,6 +32,8 @@ from .errors import (
 from .errors import (
     ToolError as ToolError,
 )
+from .framing import framed as framed
+from .framing import shortened as shortened
 from .hookspecs import hookimpl as hookimpl
 from .runtime import Runtime as Runtime
 from .tools import tool as tool

@@ -82,11 +82,11 @@ def bumble_tools(
 
 @_collect
 def bumble_prompt_sections(
-    documents: Documents, sessions: Sessions, clock: Clock, settings: Settings
+    inference: Inference, documents: Documents, sessions: Sessions, clock: Clock, settings: Settings
 ) -> Sequence[PromptSection]:
     """Offer text for the system prompt or for the context of a turn.
 
-    A section is named by its class and its plugin; the order of the plugins is the order of the text.
+    Sections stand in the order of their `place`, and of their plugins where that is equal.
     """
     raise NotImplementedError
 

@@ -26,7 +26,7 @@ from .room import Room
 from .routing import default_route, escalated, routed
 from .steering import Steering
 from .thinking import Mind
-from .types.events import Judged, Routed, Steered
+from .types.events import Judged, PromptCompiled, Routed, Steered
 from .types.messages import ResultStatus, assistant, user
 from .types.settings import Settings
 from .types.turn import Limits, TurnContext, TurnInput, Verdict
@@ -95,11 +95,12 @@ class TurnLoop:
         """Yield the turn after everything that happens to it; the last one says how it ended."""
         turn = await routed(turn, self.stages.router, self.stages.signals, self.settings)
         self.emit(Routed(turn.input.id, turn.route))
-        context = await self.stages.prompt.context_text(turn)
+        turn = await self.stages.prompt.compiled(turn)
+        self.emit(PromptCompiled(turn.input.id, turn.prompt.fingerprint, turn.prompt.rendered))
         while turn.steps_left > 0:
             turn = await self._steer(turn)
             yield turn
-            async with aclosing(self.mind.ask(turn, context)) as asked:
+            async with aclosing(self.mind.ask(turn)) as asked:
                 async for turn in asked:
                     yield turn
             turn = self._escalated(turn)

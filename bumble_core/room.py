@@ -33,9 +33,7 @@ class Room:
     settings: Cognition
     emit: Emit
 
-    async def fitted(
-        self, turn: TurnContext, context: str, window: int | None = None
-    ) -> tuple[TurnContext, Request, int]:
+    async def fitted(self, turn: TurnContext, window: int | None = None) -> tuple[TurnContext, Request, int]:
         """Return the turn, the request for its next step and the request's estimated tokens.
 
         `window`, in tokens, is what a server named in an overflow error; None means the configured one.
@@ -43,20 +41,19 @@ class Room:
         Raises:
             ContextOverflow: even what must stay does not fit.
         """
-        head = await self.prompt.head(turn)
         size = window or self.settings.max_context_tokens
         limit = int(size * self.settings.history_compression.compaction_threshold_ratio)
-        request, tokens = self._built(turn, head, context)
+        request, tokens = self._built(turn)
         if tokens < limit:
             return turn, request, tokens
-        turn = await self._compacted(turn, tokens, limit)
-        request, tokens = self._built(turn, head, context)
+        turn = await self.prompt.recompiled(await self._compacted(turn, tokens, limit))
+        request, tokens = self._built(turn)
         if tokens >= size:
             raise ContextOverflow(f"what must stay needs some {tokens} tokens and the window holds {size}", size)
         return turn, request, tokens
 
-    def _built(self, turn: TurnContext, head: tuple[Message, ...], context: str) -> tuple[Request, int]:
-        request = build(turn, head, context, self.tools, tool_choice=self.settings.tool_choice)
+    def _built(self, turn: TurnContext) -> tuple[Request, int]:
+        request = build(turn, self.tools, tool_choice=self.settings.tool_choice)
         return request, self.counter.count(request.messages, request.tools, request.models[0])
 
     async def _compacted(self, turn: TurnContext, tokens: int, limit: int) -> TurnContext:

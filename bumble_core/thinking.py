@@ -32,7 +32,7 @@ class Mind:
     mouth: Mouth
     emit: Emit
 
-    async def ask(self, turn: TurnContext, context: str) -> AsyncGenerator[TurnContext, None]:
+    async def ask(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
         """Ask once; a request that does not fit is compacted to the window that the server named.
 
         The turn is yielded when it fits and when it is answered.
@@ -41,7 +41,7 @@ class Mind:
             BudgetSpent: what is left of the turn's budget does not pay a reply.
             InferenceError: no model answered.
         """
-        turn, request, tokens = await self._fitted(turn, context)
+        turn, request, tokens = await self._fitted(turn)
         yield turn
         try:
             completion = await self._stream(request, turn)
@@ -50,7 +50,7 @@ class Mind:
                 raise
             await self.mouth.withdraw(turn)
             window = min(error.window or tokens, tokens)
-            turn, request, tokens = await self._fitted(turn, context, window)
+            turn, request, tokens = await self._fitted(turn, window)
             yield turn
             completion = await self._stream(request, turn)
         usage = completion.usage
@@ -61,20 +61,18 @@ class Mind:
             await self.journal.append(completion.message)
         yield turn.answered(completion)
 
-    async def _fitted(
-        self, turn: TurnContext, context: str, window: int | None = None
-    ) -> tuple[TurnContext, Request, int]:
+    async def _fitted(self, turn: TurnContext, window: int | None = None) -> tuple[TurnContext, Request, int]:
         """Return a request that fits the window and can be paid.
 
         Where the budget does not pay another like it, this step is the turn's last one, and its reply as long as can
         be paid.
         """
-        turn, request, tokens = await self.room.fitted(turn, context, window)
+        turn, request, tokens = await self.room.fitted(turn, window)
         account, profile = self.account, turn.route.profile
         if not account.is_limited:
             return turn, request, tokens
         if turn.steps_left > 1 and account.affords(tokens, profile.max_tokens, request.models) < 2:
-            turn, request, tokens = await self.room.fitted(turn.on_last_step(), context, window)
+            turn, request, tokens = await self.room.fitted(turn.on_last_step(), window)
         longest = int(min(profile.max_tokens, account.longest_reply(tokens, request.models)))
         if longest < min(_SHORTEST_REPLY, profile.max_tokens):
             raise BudgetSpent(account.problem)

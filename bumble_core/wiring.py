@@ -42,7 +42,7 @@ from .ports import (
     Tool,
     ToolRunner,
 )
-from .prompt import Prompt
+from .prompt import Prompt, prompt_limits
 from .room import Room
 from .slots import Clash, by_name, collect, select
 from .tool_calls import CallGate
@@ -105,14 +105,18 @@ class Wiring:
         )
         tools = with_reader(tools, settings.tools.max_output_chars)
         runner = self._slot("tool_runner", ToolRunner, tools=tools, clock=clock, settings=settings)
-        prompt = Prompt(self._sections(documents=documents, sessions=sessions, clock=clock, settings=settings))
+        sections = self._sections(
+            inference=meter, documents=documents, sessions=sessions, clock=clock, settings=settings
+        )
+        specs_of_tools = tuple(tool.spec for tool in tools.values())
+        prompt = Prompt(sections, specs_of_tools, prompt_limits(settings.cognition))
         stages = Stages(
             router=self._slot("router", Router, inference=meter, settings=settings),
             signals=self._all("bumble_signals", SignalSource, documents=documents, settings=settings),
             prompt=prompt,
             room=Room(
                 prompt=prompt,
-                tools=tuple(tool.spec for tool in tools.values()),
+                tools=specs_of_tools,
                 counter=counter,
                 compactor=self._compactor(meter, counter, documents),
                 settings=settings.cognition,

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -22,6 +22,7 @@ KEPT_VERSIONS = 50
 _OF_LEDGER = ("cognition/jobs", "cognition/open", "cognition/runs")  # written by the job ledger, under its own lock
 _SAVED = re.compile(r"^(?P<at>\d{8}T\d{6}\.\d{6}Z)-(?P<version>[0-9a-f]{64})$")
 _SAVED_AT = "%Y%m%dT%H%M%S.%fZ"
+_SETTLED_S = 2.0  # within a tick of a file system's clock two writes can look alike; what is younger is read
 
 
 class FileDocuments:
@@ -48,6 +49,9 @@ class FileDocuments:
     async def list(self, folder: str = "") -> tuple[str, ...]:
         """Return the paths of all documents below `folder`; the job ledger's only when it names their folder."""
         return await asyncio.to_thread(self._list, folder)
+
+    async def stamps(self, paths: Sequence[str]) -> dict[str, str]:
+        return await asyncio.to_thread(self._stamps, paths)
 
     async def versions(self, path: str) -> tuple[Version, ...]:
         """Return the earlier texts that are kept, the newest first."""
@@ -90,6 +94,26 @@ class FileDocuments:
                 paths = (Path(base, one) for one in names if not is_part(one))
                 found |= {PurePosixPath(name, path.relative_to(root)) for path in paths if self._is_document(path)}
         return tuple(sorted(path.as_posix() for path in found))
+
+    def _stamps(self, paths: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for path in paths:
+            name, file = self._locate(path)
+            with _explained(name):
+                names = self._list(name) if file.is_dir() else (name,)
+                found |= {one: stamp for one in names if (stamp := self._stamp(one))}
+        return found
+
+    def _stamp(self, name: str) -> str:
+        """Return what changes with the file, from what the file system knows of it; nothing for no file."""
+        file = self._memory / name
+        try:
+            known = file.stat()
+        except FileNotFoundError:
+            return ""
+        if self._clock.now().timestamp() - known.st_mtime < _SETTLED_S:
+            return hashlib.sha256(self._bytes(file) or b"").hexdigest()
+        return f"{known.st_mtime_ns}-{known.st_ctime_ns}-{known.st_size}-{known.st_ino}"
 
     def _versions(self, path: str) -> tuple[Version, ...]:
         name, _ = self._locate(path)

@@ -7,7 +7,7 @@ wraps is closed by itself, after the wrapper.
 
 from __future__ import annotations
 
-from .keeping import Documents, Sessions
+from .keeping import Documents, Sessions, Stamped
 from .people import Emit, ModelChoices, Observer, Surface
 from .system import Clock, Files
 from .thinking import (
@@ -17,7 +17,9 @@ from .thinking import (
     Downloads,
     Inference,
     Judge,
+    Looking,
     Phase,
+    Placed,
     PromptSection,
     Provider,
     Report,
@@ -46,15 +48,18 @@ __all__ = [
     "JobLedger",
     "JobRunner",
     "Judge",
+    "Looking",
     "ModelChoices",
     "Observer",
     "Phase",
+    "Placed",
     "PromptSection",
     "Provider",
     "Report",
     "Router",
     "Sessions",
     "SignalSource",
+    "Stamped",
     "Surface",
     "Timed",
     "TokenCounter",

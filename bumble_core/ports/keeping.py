@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
@@ -59,3 +60,14 @@ class Documents(Protocol):
     async def list(self, folder: str = "") -> tuple[str, ...]: ...
     async def versions(self, path: str) -> tuple[Version, ...]: ...
     async def read_version(self, path: str, version: str) -> Document: ...
+
+
+@runtime_checkable
+class Stamped(Protocol):
+    """Documents that can tell that nothing changed without reading anything.
+
+    `stamps` gives a stamp for each document among `paths` and below the folders among them; one that is not there has
+    none. While a stamp is the same, so is the text.
+    """
+
+    async def stamps(self, paths: Sequence[str]) -> Mapping[str, str]: ...

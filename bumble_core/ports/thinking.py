@@ -154,10 +154,28 @@ class PromptSection(Protocol):
     """Text for the prompt; empty text leaves the section out.
 
     A `system` section is byte-stable: it is rendered again only when `key` changes. A `turn` section may change
-    from turn to turn and is placed in the tail.
+    from turn to turn and is placed in the tail. A section may be `Placed` and `Looking` as well.
     """
 
     @property
     def placement(self) -> Literal["system", "turn"]: ...
     def key(self, turn: TurnContext) -> str: ...
     async def render(self, turn: TurnContext) -> str: ...
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A prompt section that says where it stands: smaller numbers first; 50 where a section says nothing.
+
+    What changes rarely stands first, for a change costs the cache of everything after it.
+    """
+
+    @property
+    def place(self) -> int: ...
+
+
+@runtime_checkable
+class Looking(Protocol):
+    """A prompt section whose key follows from something outside: `look` is awaited before keys are asked for."""
+
+    async def look(self, turn: TurnContext) -> None: ...

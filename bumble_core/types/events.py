@@ -24,6 +24,15 @@ class Routed:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptCompiled:
+    """The prompt of a turn is there; `rendered` names the system sections that were rendered again for it."""
+
+    turn_id: str
+    fingerprint: str
+    rendered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Drafted:
     """A piece of a reply as it is generated; it is not yet what the user was told."""
 
@@ -101,6 +110,7 @@ class JobFinished:
 Event = (
     TurnStarted
     | Routed
+    | PromptCompiled
     | Drafted
     | Inferred
     | ToolStarted

@@ -49,7 +49,7 @@ class Turn(Value):
     """The record of a finished turn: what is stored and what jobs read.
 
     `delivered` holds what the user saw, in order; `messages` is the log. `number` counts the turns of a home.
-    `calls` and `spent` are by the purpose of the requests.
+    `calls` and `spent` are by the purpose of the requests. `prompt` is the fingerprint of the system prompt.
     """
 
     id: str
@@ -68,6 +68,7 @@ class Turn(Value):
     usage: Usage = Usage()
     calls: dict[str, int] = {}
     spent: dict[str, Spent] = {}
+    prompt: str = ""
 
     @property
     def cost(self) -> float | None:

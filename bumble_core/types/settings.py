@@ -85,6 +85,12 @@ class Cognition(Value):
     max_auxiliary_calls: Whole = Field(
         default=12, ge=0, description="Router, judge, compaction and probe calls of one turn at most."
     )
+    system_prompt_max_chars: Whole = Field(
+        default=12_000, ge=1_000, description="Longest system prompt, in characters; the longest sections are cut."
+    )
+    turn_context_max_chars: Whole = Field(
+        default=6_000, ge=0, description="Longest context of a turn, in characters; the longest sections are cut."
+    )
     history_compression: HistoryCompression = HistoryCompression()
 
     @model_validator(mode="after")

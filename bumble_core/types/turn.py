@@ -12,6 +12,7 @@ from .budget import Budget, Spent
 from .inference import Completion, ModelRef, Usage
 from .log import Preview, last_results, pending_calls, previews, recent_results, said, said_in_a_row, with_result
 from .messages import Message, ToolCall, ToolResult
+from .prompt import NO_PROMPT, CompiledPrompt
 from .record import Origin, Route, Status, Turn, Verdict
 
 __all__ = ["Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
@@ -46,7 +47,7 @@ class TurnContext:
     `view` is what the model will see and may be compacted; `log` is what happened and never shrinks. `nudge` is
     shown once, in the tail of the next request. `delivered` is what reached the user; `reply` is what the model has
     written since its last calls. `cuts` counts the replies in a row that were cut by their length.
-    `speaks_in_messages` tells that the surface shows whole messages as they come.
+    `speaks_in_messages` tells that the surface shows whole messages as they come. `prompt` is nowhere in `view`.
     """
 
     input: TurnInput
@@ -54,6 +55,7 @@ class TurnContext:
     limits: Limits
     view: tuple[Message, ...]
     log: tuple[Message, ...]
+    prompt: CompiledPrompt = NO_PROMPT
     delivered: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     nudge: str = ""
@@ -199,6 +201,7 @@ class TurnContext:
             usage=sum((each.usage for each in spent.values()), Usage()),
             calls=calls,
             spent=spent,
+            prompt=self.prompt.fingerprint,
         )
 
     def appended(self, message: Message) -> TurnContext:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,10 @@ from bumble_core.atomic import PART_SUFFIX
 from bumble_core.builtin.documents import KEPT_VERSIONS, FileDocuments
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import ContractError, DocumentError, VersionConflict
-from bumble_core.ports import Documents
+from bumble_core.ports import Documents, Stamped
 from bumble_core.types.documents import ABSENT
 from tests.builtin.storage_processes import start, wait_for
-from tests.builtin.storage_support import NOON, FullDisk, WoundClock
+from tests.builtin.storage_support import NOON, CountingFiles, FullDisk, WoundClock
 
 
 @pytest.fixture
@@ -221,3 +221,33 @@ async def test_two_processes_that_write_with_retries_lose_no_line(documents: Fil
     lines = (await documents.read("log.md")).text.splitlines()
     for name in "ab":
         assert [line for line in lines if line[0] == name] == [f"{name} {number}" for number in range(50)]
+
+
+async def test_a_stamp_stays_while_the_text_does_and_nothing_is_read(tmp_path: Path) -> None:
+    files, clock = CountingFiles(), WoundClock()
+    documents = FileDocuments(tmp_path, files, clock)
+    assert isinstance(documents, Stamped)
+    await documents.write("a.md", "one", ABSENT)
+    clock.at = datetime.now(UTC) + timedelta(minutes=1)
+    files.reads = 0
+    assert await documents.stamps(["a.md", "none.md"]) == await documents.stamps(["a.md"])
+    assert files.reads == 0
+
+
+@pytest.mark.parametrize("seconds", [0, 60], ids=["just-written", "settled"])
+async def test_a_stamp_changes_with_the_text_however_soon(tmp_path: Path, seconds: int) -> None:
+    clock = WoundClock(datetime.now(UTC) + timedelta(seconds=seconds))
+    documents = FileDocuments(tmp_path, SystemFiles(), clock)
+    file = tmp_path / "memory" / "a.md"
+    await documents.write("a.md", "one", ABSENT)
+    before = await documents.stamps(["a.md"])
+    file.write_text("two")
+    if not seconds:
+        os.utime(file, ns=(file.stat().st_mtime_ns, file.stat().st_mtime_ns))
+    assert await documents.stamps(["a.md"]) != before
+
+
+async def test_a_folder_has_a_stamp_for_each_document_below_it(documents: FileDocuments) -> None:
+    for path in ("skills/a/SKILL.md", "skills/b/SKILL.md", "other.md"):
+        await documents.write(path, "x", ABSENT)
+    assert sorted(await documents.stamps(["skills", "missing"])) == ["skills/a/SKILL.md", "skills/b/SKILL.md"]
