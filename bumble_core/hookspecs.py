@@ -154,8 +154,11 @@ def bumble_job_ledger(home: Path, files: Files, clock: Clock, settings: Settings
 
 
 @_slot
-def bumble_token_counter(settings: Settings) -> TokenCounter:
-    """Estimate the size of a request in tokens."""
+def bumble_token_counter(home: Path, files: Files, clock: Clock, settings: Settings) -> TokenCounter:
+    """Estimate the size of a request in tokens.
+
+    `home` and `files` are for what an occupant learns about models.
+    """
     raise NotImplementedError
 
 

@@ -87,7 +87,7 @@ class Wiring:
         documents = self._slot("documents", Documents, **kept)
         sessions = self._slot("sessions", Sessions, **kept)
         ledger = self._slot("job_ledger", JobLedger, **kept)
-        counter = self._slot("token_counter", TokenCounter, settings=settings)
+        counter = self._slot("token_counter", TokenCounter, **kept)
         choices = FileModelChoices(home, files)
         providers = self._named("provider", Provider, lambda p: p.name, **kept)
         inference = self._slot("inference", Inference, providers=providers, **kept)

@@ -56,8 +56,8 @@ class CorePlugin:
         return FileJobLedger(home, files, clock)
 
     @hookimpl(trylast=True)
-    def bumble_token_counter(self) -> TokenCounter:
-        return CharacterCounter()
+    def bumble_token_counter(self, home: Path, files: Files) -> TokenCounter:
+        return CharacterCounter(home, files)
 
     @hookimpl(trylast=True)
     def bumble_inference(
