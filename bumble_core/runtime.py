@@ -158,6 +158,7 @@ class Runtime:
         for handle in turns.values():
             handle.cancel()
         await asyncio.gather(*turns, return_exceptions=True)
+        await self.jobs.aclose()
         await self.parts.job_runner.drain(_JOB_DRAIN_S)
         for occupant in reversed(self.parts.occupants):
             await _close(occupant)
@@ -223,8 +224,7 @@ class Runtime:
             turn = never_begun(input, self.parts.clock.now())
             handle.notice(TurnFinished(turn))
             return turn
-        if self.run_jobs:
-            await self.jobs.tick()
+        self.jobs.notice()
         return turn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +14,13 @@ from .broadcast import Broadcast
 from .builtin.choices import FileModelChoices
 from .builtin.read_output import with_reader
 from .errors import ConfigError, PluginError
-from .jobs.controller import JobController
-from .jobs.due import configured_spec
+from .jobs.applying import Applying
+from .jobs.bell import Bell
+from .jobs.configured import configured_spec
+from .jobs.controller import JobController, Keeping
+from .jobs.courtesy import Courtesy
 from .jobs.executor import JobExecutor
+from .jobs.models import JobModels
 from .jobs.views import Views
 from .loop import Stages
 from .metering import MeteredInference
@@ -90,7 +95,8 @@ class Wiring:
         counter = self._slot("token_counter", TokenCounter, **kept)
         choices = FileModelChoices(home, files)
         providers = self._named("provider", Provider, lambda p: p.name, **kept)
-        inference = self._slot("inference", Inference, providers=providers, **kept)
+        courtesy, bell = Courtesy(), Bell()
+        inference = self._slot("inference", Inference, providers=courtesy.around(providers), **kept)
         meter = MeteredInference(inference, broadcast, settings.cognition, counter)
         tools: Mapping[str, Tool] = self._named(
             "tool",
@@ -128,21 +134,25 @@ class Wiring:
         )
         jobs = self._jobs(meter)
         specs = {name: configured_spec(job.spec, settings.jobs.get(name, JobSettings())) for name, job in jobs.items()}
+        cognition = settings.agent.cognition
         executor = JobExecutor(
             jobs=jobs,
             specs=specs,
             views=Views(sessions, documents, counter, clock, settings.cognition.max_context_tokens),
-            documents=documents,
+            applying=Applying(documents, cognition.max_loss),
             ledger=ledger,
             meter=meter,
-            choices=choices,
-            settings=settings,
+            models=JobModels(choices, settings, providers.keys()),
             clock=clock,
             emit=broadcast,
+            courtesy=courtesy,
+            bell=bell,
+            places=asyncio.Semaphore(cognition.jobs_at_once),
         )
         job_runner = self._slot(
             "job_runner", JobRunner, execute=executor, ledger=ledger, clock=clock, settings=settings
         )
+        keeping = Keeping(ledger, sessions, documents, cognition.keep_runs, cognition.keep_runs_days)
         enabled = [spec for name, spec in specs.items() if settings.jobs.get(name, JobSettings()).enabled]
         surfaces = self._named("surface", Surface, lambda s: s.name, settings=settings)
         return Parts(
@@ -159,7 +169,7 @@ class Wiring:
             documents=documents,
             ledger=ledger,
             choices=choices,
-            jobs=JobController(enabled, job_runner, ledger, (sessions, documents), clock),
+            jobs=JobController(enabled, job_runner, keeping, clock, bell),
             execute=executor,
             job_runner=job_runner,
             providers=providers,

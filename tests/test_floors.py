@@ -12,7 +12,7 @@ KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred", "patience", "framing", "secrecy", "printable", "steering", "text_tokens"},
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
-    | {"consent", "outputs", "account", "nudge"},
+    | {"consent", "outputs", "account", "nudge", "merging"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
     | {"broadcast", "journal", "atomic", "approvals", "routing"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},

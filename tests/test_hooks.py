@@ -144,6 +144,7 @@ async def test_bumble_jobs_runs_after_a_turn_and_leaves_its_document(runtime: Bu
     built, _ = runtime(assistant("ok"), plugins={"diary": DIARY}, run_jobs=True)
     async with built:
         await built.answer("hi")
+        await built.jobs.settle(5)
     assert (await built.documents.read("diary.md")).text == "1 turns"
     (record,) = await built.ledger.runs("diary")
     assert (record.outcome, record.summary) == ("success", "counted")
@@ -210,6 +211,7 @@ async def _with_everything_elsewhere(runtime: Build, folder: Path) -> Runtime:
     built, _ = runtime(assistant("Hello."), plugins=plugins, run_jobs=True)
     async with built:
         await built.answer("hi")
+        await built.jobs.settle(5)
     return built
 
 

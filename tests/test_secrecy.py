@@ -42,7 +42,7 @@ async def test_case_h25_no_secret_is_found_after_a_tool_and_a_job_failed(runtime
     with structlog.testing.capture_logs() as logs:
         async with built:
             await built.answer("go")
-            await built.parts.job_runner.drain(5)
+            await built.jobs.settle(5)
             (record,) = await built.ledger.runs("leaking")
     kept = b"".join(path.read_bytes() for path in built.home.rglob("*") if path.is_file())
     forms = {secret, base64.b64encode(secret.encode()).decode(), quote(secret, safe="")}

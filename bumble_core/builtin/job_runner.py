@@ -1,4 +1,4 @@
-"""Execute jobs as tasks of this process, one per job at a time."""
+"""Execute jobs as tasks of this process."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ log = structlog.get_logger(__name__)
 
 
 class InProcessJobRunner:
-    """Owns the tasks it starts. A job that is running here is not started again; the ledger's lease covers the rest."""
+    """Owns the tasks it starts. That one job runs once at a time is the ledger's lease to see to."""
 
     def __init__(self, execute: Execute) -> None:
         self._execute = execute
-        self._running: dict[str, asyncio.Task[RunRecord]] = {}
+        self._tasks: set[asyncio.Task[RunRecord]] = set()
 
     async def submit(self, job_id: str, cause: Cause) -> None:
-        if job_id in self._running:
-            return
         task = asyncio.create_task(self._run(job_id, cause), name=f"job:{job_id}")
-        self._running[job_id] = task
+        self._tasks.add(task)
         task.add_done_callback(partial(self._forget, job_id))
 
     async def drain(self, wait_s: float) -> None:
-        if not (tasks := list(self._running.values())):
+        if not self._tasks:
             return
-        _, late = await asyncio.wait(tasks, timeout=wait_s)
+        _, late = await asyncio.wait(self._tasks, timeout=wait_s)
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
@@ -39,6 +37,6 @@ class InProcessJobRunner:
         return await self._execute(job_id, cause)
 
     def _forget(self, job_id: str, task: asyncio.Task[RunRecord]) -> None:
-        self._running.pop(job_id, None)
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("job.crashed", job=job_id, error=repr(error))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
@@ -27,12 +26,12 @@ from ..ports import Clock, Files
 from ..types.base import Value
 from ..types.jobs import JobState, RunRecord
 from .leases import Leases
+from .run_folders import RECORD, days, names, prune
 from .stored import from_json, problem_of, to_json
 
 log = structlog.get_logger(__name__)
 
 _JOB = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
-_RECORD = re.compile(r"(?P<job>[a-z0-9_]+)-(?P<at>(?P<day>\d{8})T\d{6}\.\d{6}Z)(-(?P<nth>\d+))?\.json")
 _DIED = "the process that ran it ended before the run did"
 
 V = TypeVar("V", bound=Value)
@@ -56,6 +55,9 @@ class FileJobLedger:
     async def save(self, job: str, state: JobState) -> None:
         await self._locked(lambda: self._put(self._state_file(job), state))
 
+    async def amend(self, job: str, change: Callable[[JobState], JobState]) -> JobState:
+        return await self._locked(lambda: self._amend(job, change))
+
     async def open_run(self, record: RunRecord) -> None:
         await self._locked(lambda: self._open_run(record))
 
@@ -68,6 +70,9 @@ class FileJobLedger:
 
     async def interrupt(self, at: datetime) -> tuple[RunRecord, ...]:
         return await self._locked(lambda: self._interrupt(at))
+
+    async def prune(self, before: datetime, most: int) -> int:
+        return await self._locked(lambda: prune(self._folder / "runs", self._files, before, most, self._is_open))
 
     async def _locked(self, work: Callable[[], T]) -> T:
         def locked() -> T:
@@ -85,6 +90,13 @@ class FileJobLedger:
             self._files.replace(path, path.with_suffix(".damaged"))
         return state or JobState()
 
+    def _amend(self, job: str, change: Callable[[JobState], JobState]) -> JobState:
+        before = self._state(job)
+        after = change(before)
+        if after != before:
+            self._put(self._state_file(job), after)
+        return after
+
     def _open_run(self, record: RunRecord) -> None:
         path = self._record_file(record)
         marker = self._marker(path)
@@ -101,7 +113,7 @@ class FileJobLedger:
     def _interrupt(self, at: datetime) -> tuple[RunRecord, ...]:
         sweep(self._files, self._folder / "jobs")
         sweep(self._files, self._folder / "open")
-        found = (_RECORD.fullmatch(name) for name in _names(self._folder / "open"))
+        found = (RECORD.fullmatch(name) for name in names(self._folder / "open"))
         closed = (self._interrupt_one(one, at) for one in found if one)
         return tuple(record for record in closed if record)
 
@@ -122,8 +134,8 @@ class FileJobLedger:
             return record
 
     def _records(self, job: str | None) -> Iterator[RunRecord]:
-        for day in _days(self._folder / "runs"):
-            found = [one for one in map(_RECORD.fullmatch, _names(day)) if one and job in {None, one["job"]}]
+        for day in days(self._folder / "runs"):
+            found = [one for one in map(RECORD.fullmatch, names(day)) if one and job in {None, one["job"]}]
             for one in sorted(found, key=lambda one: (one["at"], int(one["nth"] or 1)), reverse=True):
                 record = self._get(RunRecord, day / one.string)
                 if record:
@@ -151,6 +163,9 @@ class FileJobLedger:
     def _marker(self, path: Path) -> Path:
         return self._folder / "open" / path.name
 
+    def _is_open(self, name: str) -> bool:
+        return (self._folder / "open" / name).exists()
+
     def _put(self, path: Path, value: Value) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(self._files, path, to_json(value, indent=2).encode())
@@ -163,17 +178,6 @@ class FileJobLedger:
             problem = problem_of(error) if isinstance(error, ValueError) else str(error)
             log.warning("ledger.file_skipped", path=str(path), problem=problem)
             return None
-
-
-def _days(runs: Path) -> Iterator[Path]:
-    for year in sorted(_names(runs), reverse=True):
-        for month in sorted(_names(runs / year), reverse=True):
-            for day in sorted(_names(runs / year / month), reverse=True):
-                yield runs / year / month / day
-
-
-def _names(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 only the names are wanted
 
 
 def _lease(job: str) -> str:

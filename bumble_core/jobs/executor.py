@@ -3,148 +3,218 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
+from ..account import Account
 from ..errors import AllModelsFailed, ContractError
 from ..metering import MeteredInference
-from ..ports import Checked, Clock, Documents, Emit, Job, JobLedger, ModelChoices
+from ..ports import Clock, Emit, Job, JobLedger
 from ..secrecy import masked_text
 from ..types.base import new_id
-from ..types.documents import ABSENT, Document
-from ..types.events import JobFinished, JobStarted
+from ..types.events import JobFailing, JobFinished, JobStarted
 from ..types.inference import Attempt, ModelRef
 from ..types.jobs import Cause, Change, JobResult, JobSpec, JobState, JobView, RunRecord
-from ..types.settings import Settings
+from .applying import Applying
+from .bell import Bell
+from .courtesy import Courtesy
+from .due import due
+from .look import Look, watched_by
+from .models import JobModels
+from .outcomes import charged, failed, requeued, succeeded
+from .supervision import GaveWay, supervised, uninterrupted
 from .views import Views
 
 log = structlog.get_logger(__name__)
 
-_FIRST_RETRY = timedelta(minutes=1)
-_SECOND_RETRY = timedelta(minutes=30)
-_LONGEST_RETRY = timedelta(hours=6)  # a dead endpoint costs at most a few calls a day
+_NOTICE_AT = 5  # failures in a row
+
+Move = Callable[[JobState], JobState]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobExecutor:
     """A failing job never raises into the conversation; its cursor moves only over turns that it was shown.
 
-    `specs` are the jobs' declarations with what the configuration says in their place.
+    `specs` are the jobs' declarations with what the configuration says in their place; `places` bounds how many run
+    side by side. The bell is rung when a run has ended.
     """
 
     jobs: Mapping[str, Job]
     specs: Mapping[str, JobSpec]
     views: Views
-    documents: Documents
+    applying: Applying
     ledger: JobLedger
     meter: MeteredInference
-    choices: ModelChoices
-    settings: Settings
+    models: JobModels
     clock: Clock
     emit: Emit
+    courtesy: Courtesy
+    bell: Bell
+    places: asyncio.Semaphore
+    chance: Callable[[], float] = random.random
+    waiting: set[str] = field(default_factory=set)  # jobs that are about to run here
+    passed_over: set[str] = field(default_factory=set)  # jobs whose state was skipped since they last ran here
 
     async def __call__(self, job_id: str, cause: Cause) -> RunRecord:
         """Execute `job_id`; where another run of it holds the lease, the record says `skipped`."""
-        spec = self.specs[job_id]
-        record = RunRecord(
-            id=new_id("run"), job=job_id, cause=cause, started=self.clock.now(), models=self.models_for(spec)
-        )
         async with self.ledger.lease(job_id) as is_held:
             if not is_held:
-                return await self._closed(record, outcome="skipped", summary="another run of this job is under way")
-            await self.ledger.open_run(record)
-            self.emit(JobStarted(record))
-            account = self.meter.open(record.id, None)
+                return await self._skipped(job_id, cause)
+            self.passed_over.discard(job_id)
+            self.waiting.add(job_id)
             try:
-                record, state = await self._attempt(record, spec)
-            except asyncio.CancelledError:
-                record = record.model_copy(update={"usage": account.usage})
-                await self._closed(record, outcome="interrupted", summary="the runtime closed")
-                raise
+                async with self.places:
+                    if not await self._is_still_due(self.specs[job_id], cause):
+                        return self._passed(job_id, cause, "it is not due any more")
+                    record = await self._run(self.specs[job_id], cause)
             finally:
-                self.meter.close(record.id)
-            await self.ledger.save(job_id, state)
-            return await self._closed(record.model_copy(update={"usage": account.usage}))
+                self.waiting.discard(job_id)
+        self.bell.ring()
+        return record
 
-    def models_for(self, spec: JobSpec) -> tuple[ModelRef, ...]:
-        """Return the user's choice for the job, else its own models, else those of cognition or the conversation."""
-        return (
-            self.choices.chosen(spec.id)
-            or spec.models
-            or self.settings.agent.cognition.models
-            or self.choices.chosen("interactive")
-            or self.settings.agent.models
-        )
-
-    async def _attempt(self, record: RunRecord, spec: JobSpec) -> tuple[RunRecord, JobState]:
-        """Return the record and the next state; what fails waits, and the moment of its schedule is not served."""
+    async def _is_still_due(self, spec: JobSpec, cause: Cause) -> bool:
+        """Tell whether what was due when the run was asked for still is: another run may have done it meanwhile."""
+        if cause.trigger == "manual":
+            return True
         state = await self.ledger.state(spec.id)
+        look = await Look.now(self.views.sessions, self.views.documents, self.clock.now())
+        situation = await look.at_job(spec, state)
+        return due(spec, state, situation, is_starting=cause.trigger == "startup") is not None
+
+    async def _run(self, spec: JobSpec, cause: Cause) -> RunRecord:
+        state = await self.ledger.state(spec.id)
+        record = self._begun(spec.id, cause).model_copy(update={"models": self.models.after(spec, state.failures)})
+        await self.ledger.open_run(record)
+        self.waiting.discard(spec.id)
+        self.emit(JobStarted(record))
+        account = self.meter.open(record.id, None)
         try:
-            return await self._work(record, spec, state)
-        except (Exception, SystemExit) as error:
+            return await self._attempt(record, spec, state, account)
+        except asyncio.CancelledError:
+            closed = _billed(record, account).model_copy(update={"outcome": "interrupted"})
+            await uninterrupted(self._closed(closed.model_copy(update={"summary": "the runtime closed"})))
+            raise
+        finally:
+            self.meter.close(record.id)
+
+    async def _attempt(self, record: RunRecord, spec: JobSpec, state: JobState, account: Account) -> RunRecord:
+        """Return the closed record; what fails waits, and the slot of its schedule is not served."""
+        try:
+            view, result = await supervised(
+                self._think(record, spec, state), record.id, spec.timeout, self.clock, self.courtesy
+            )
+            return await uninterrupted(self._finish(record, spec, view, result, account))
+        except GaveWay:
+            move: Move = partial(requeued, cause=record.cause, at=self.clock.now())
+            update: dict[str, object] = {"outcome": "interrupted", "summary": "gave the model to a turn; queued again"}
+        except Exception as error:
             log.warning("job.failed", job=spec.id, run_id=record.id, error=type(error).__name__)
+            move = partial(failed, cause=record.cause, at=self.clock.now(), chance=self.chance())
             problem = masked_text(f"{type(error).__name__}: {error}")
             update = {"outcome": "failure", "error": problem, "attempts": _attempts(error)}
-            return record.model_copy(update=update), self._failed(state)
+        return await uninterrupted(self._ended(_billed(record.model_copy(update=update), account), move))
 
-    async def _work(self, record: RunRecord, spec: JobSpec, state: JobState) -> tuple[RunRecord, JobState]:
-        async with asyncio.timeout(spec.timeout.total_seconds()):
-            view = await self.views.build(spec, state, record)
-            result = await self.jobs[spec.id].run(view)
-            changes = await self._apply(spec, view, result)
-        update = {
+    async def _think(self, record: RunRecord, spec: JobSpec, state: JobState) -> tuple[JobView, JobResult]:
+        view = await self.views.build(spec, state, record)
+        try:
+            return view, await self.jobs[spec.id].run(view)
+        except SystemExit as error:  # in a task it would end the program
+            raise ContractError(f"SystemExit: {error}") from error
+
+    async def _finish(
+        self, record: RunRecord, spec: JobSpec, view: JobView, result: JobResult, account: Account
+    ) -> RunRecord:
+        async def note(changes: tuple[Change, ...]) -> None:
+            await self.ledger.open_run(record.model_copy(update={"changes": changes}))
+
+        before = (await self.ledger.state(spec.id)).cursor
+        changes = await self.applying.apply(spec, self.jobs[spec.id], view, result, note)
+        watched = await watched_by(spec, self.views.documents)
+        update: dict[str, object] = {
             "outcome": "success",
             "summary": result.summary,
             "changes": changes,
+            "removed": result.removed,
+            "cursor": (before, view.turns[result.read - 1].number if result.read else before),
             "model": result.model,
             "attempts": result.attempts,
         }
-        after = JobState(
-            cursor=view.turns[result.read - 1].number if result.read else state.cursor,
-            note=state.note if result.note is None else result.note,
-            last_scheduled=record.cause.scheduled_for or state.last_scheduled,
-        )
-        return record.model_copy(update=update), after
 
-    async def _apply(self, spec: JobSpec, view: JobView, result: JobResult) -> tuple[Change, ...]:
-        if not 0 <= result.read <= len(view.turns):
-            raise ContractError(f"job `{spec.id}` says it read {result.read} of {len(view.turns)} turns")
-        if stray := [write.path for write in result.writes if not _may_write(spec, write.path)]:
-            raise ContractError(f"job `{spec.id}` may not write {', '.join(stray)}")
-        changes: list[Change] = []
-        for write in result.writes:
-            before = view.documents.get(write.path) or Document(path=write.path, text="", version=ABSENT)
-            if write.text != before.text:
-                after = await self.documents.write(write.path, write.text, before.version)
-                changes.append(Change(path=write.path, before=before.version, after=after.version))
-        if isinstance(job := self.jobs[spec.id], Checked):
-            found = {path: await self.documents.read(path) for path in dict.fromkeys(w.path for w in result.writes)}
-            if problem := job.problem(view, result, {**view.documents, **found}):
-                raise ContractError(f"job `{spec.id}` is not done: {problem}")
-        return tuple(changes)
+        def move(state: JobState) -> JobState:
+            return succeeded(spec, state, view, result, watched)
 
-    def _failed(self, state: JobState) -> JobState:
-        waits = {0: _FIRST_RETRY, 1: _SECOND_RETRY}
-        doublings = min(max(0, state.failures - 1), 10)
-        wait = waits.get(state.failures, min(_SECOND_RETRY * 2**doublings, _LONGEST_RETRY))
-        return state.model_copy(update={"failures": state.failures + 1, "retry_after": self.clock.now() + wait})
+        return await self._ended(_billed(record.model_copy(update=update), account), move)
 
-    async def _closed(self, record: RunRecord, **update: str) -> RunRecord:
-        finished = self.clock.now()
+    async def _ended(self, record: RunRecord, move: Move) -> RunRecord:
+        """Save the new state, then close the record."""
+
+        def moved(state: JobState) -> JobState:
+            return charged(move(state), record.usage, record.started)
+
+        state = await self.ledger.amend(record.job, moved)
+        if record.outcome == "failure" and state.failures == _NOTICE_AT:
+            log.error("job.failing", job=record.job, failures=state.failures, error=record.error)
+            self.emit(JobFailing(record, state.failures))
+        return await self._closed(record)
+
+    async def _skipped(self, job_id: str, cause: Cause) -> RunRecord:
+        """Record that a trigger found the job running; a slot of a schedule counts as served then.
+
+        Nothing is recorded of a slot that the running run serves itself, nor twice of one state while it lasts.
+        """
+        record = self._passed(job_id, cause, "another run of this job is under way")
+        if await self._is_being_answered(job_id, cause):
+            return record
+        if (slot := cause.scheduled_for) is not None:
+
+            def serve(state: JobState) -> JobState:
+                return state.model_copy(update={"last_scheduled": max(state.last_scheduled or slot, slot)})
+
+            await self.ledger.amend(job_id, serve)
+        elif cause.trigger == "state":
+            if job_id in self.passed_over:
+                return record
+            self.passed_over.add(job_id)
+        return await self._closed(record)
+
+    async def _is_being_answered(self, job_id: str, cause: Cause) -> bool:
+        """Tell whether the run that is under way began when the trigger had its reason already, or has just ended."""
+        if job_id in self.waiting or not await self._is_still_due(self.specs[job_id], cause):
+            return True
+        newest = await self.ledger.runs(job_id, limit=1)
+        if not newest or newest[0].finished is not None or cause.trigger == "manual":
+            return False
+        since = cause.scheduled_for
+        if since is None:
+            since = (await Look.now(self.views.sessions, self.views.documents, self.clock.now())).last_turn
+        return since is None or since <= newest[0].started
+
+    def _passed(self, job_id: str, cause: Cause, why: str) -> RunRecord:
+        return self._begun(job_id, cause).model_copy(update={"outcome": "skipped", "summary": why})
+
+    def _begun(self, job_id: str, cause: Cause) -> RunRecord:
+        return RunRecord(id=new_id("run"), job=job_id, cause=cause, started=self.clock.now())
+
+    async def _closed(self, record: RunRecord) -> RunRecord:
+        finished = max(self.clock.now(), record.started)  # the clock may have been set back meanwhile
         duration = (finished - record.started).total_seconds()
-        record = record.model_copy(update={**update, "finished": finished, "duration_s": duration})
+        record = record.model_copy(update={"finished": finished, "duration_s": duration})
         await self.ledger.close_run(record)
         self.emit(JobFinished(record))
         return record
 
 
+def _billed(record: RunRecord, account: Account) -> RunRecord:
+    priced = [spent.cost for spent in account.spent.values() if spent.cost is not None]
+    update = {"usage": account.usage, "calls": account.calls.total(), "cost": sum(priced) if priced else None}
+    return record.model_copy(update=update)
+
+
 def _attempts(error: BaseException) -> tuple[Attempt, ...]:
     failed = error.attempts if isinstance(error, AllModelsFailed) else ()
     return tuple(Attempt(model=ModelRef.parse(model), error=masked_text(str(each))) for model, each in failed)
-
-
-def _may_write(spec: JobSpec, path: str) -> bool:
-    return any(path == one or (one.endswith("/") and path.startswith(one)) for one in spec.outputs)

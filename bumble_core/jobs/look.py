@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from ..ports import Documents, Sessions
@@ -10,18 +11,34 @@ from ..types.documents import Document
 from ..types.jobs import JobSpec, JobState, Situation, When
 
 
-async def look(spec: JobSpec, state: JobState, sessions: Sessions, documents: Documents, at: datetime) -> Situation:
-    """Return the situation of one job; only what its conditions name is read."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What all jobs share at one moment; only what a job's conditions name is read beside it."""
+
+    sessions: Sessions
+    documents: Documents
+    at: datetime
+    last_turn: datetime | None
+
+    @classmethod
+    async def now(cls, sessions: Sessions, documents: Documents, at: datetime) -> Look:
+        infos = await sessions.list()
+        return cls(sessions, documents, at, max((info.updated for info in infos), default=None))
+
+    async def at_job(self, spec: JobSpec, state: JobState) -> Situation:
+        return Situation(
+            at=self.at,
+            unread=await self.sessions.count(after=state.cursor),
+            last_turn=self.last_turn,
+            documents=await watched_by(spec, self.documents),
+            note=state.note,
+        )
+
+
+async def watched_by(spec: JobSpec, documents: Documents) -> dict[str, Document]:
+    """Read the documents that the job's conditions name."""
     conditions = [trigger.condition for trigger in spec.triggers if isinstance(trigger, When)]
-    reads = [path for condition in conditions for path in condition.reads]
-    infos = await sessions.list() if conditions else ()
-    return Situation(
-        at=at,
-        unread=await sessions.count(after=state.cursor),
-        last_turn=max((info.updated for info in infos), default=None),
-        documents=await read_all(documents, reads),
-        note=state.note,
-    )
+    return await read_all(documents, (path for condition in conditions for path in condition.reads))
 
 
 async def read_all(documents: Documents, paths: Iterable[str]) -> dict[str, Document]:

@@ -54,6 +54,17 @@ class Addressed(Protocol):
 
 
 @runtime_checkable
+class Exclusive(Protocol):
+    """A provider whose models answer one request at a time: those of background runs give way to those of turns.
+
+    Closing a stream early has to free the model soon.
+    """
+
+    @property
+    def is_exclusive(self) -> Literal[True]: ...
+
+
+@runtime_checkable
 class Inference(Protocol):
     """A request to its completion, over the fallback order: deltas, then exactly one completion.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -35,16 +35,20 @@ class Checked(Protocol):
 class JobLedger(Protocol):
     """States of jobs and records of runs, under `memory/cognition/` of the home.
 
-    `lease` gives True to one holder per job on a home, across processes; a dead process gives it up. `open_run` is
-    durable before the job works; `interrupt` closes the open runs of dead processes and returns them.
+    `lease` gives True to one holder per job on a home, across processes; a dead process gives it up. `amend` changes
+    a state although others do so too. `open_run` is durable before the job works, and is called again as it goes on;
+    `interrupt` closes the open runs of dead processes and returns them; `prune` drops the records of closed runs that
+    started before `before`, and the oldest where there are more than `most`, and returns how many.
     """
 
     async def state(self, job: str) -> JobState: ...
     async def save(self, job: str, state: JobState) -> None: ...
+    async def amend(self, job: str, change: Callable[[JobState], JobState]) -> JobState: ...
     async def open_run(self, record: RunRecord) -> None: ...
     async def close_run(self, record: RunRecord) -> None: ...
     async def runs(self, job: str | None = None, limit: int | None = None) -> tuple[RunRecord, ...]: ...
     async def interrupt(self, at: datetime) -> tuple[RunRecord, ...]: ...
+    async def prune(self, before: datetime, most: int) -> int: ...
     def lease(self, job: str) -> AbstractAsyncContextManager[bool]: ...
 
 

@@ -107,6 +107,14 @@ class JobFinished:
     record: RunRecord
 
 
+@dataclass(frozen=True, slots=True)
+class JobFailing:
+    """A job has failed so many times in a row that a person should look at it; told once."""
+
+    record: RunRecord
+    failures: int
+
+
 Event = (
     TurnStarted
     | Routed
@@ -122,4 +130,5 @@ Event = (
     | TurnFinished
     | JobStarted
     | JobFinished
+    | JobFailing
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from pydantic import Field, InstanceOf
@@ -51,7 +51,8 @@ class JobSpec(Value):
     """`inputs` are documents that the job reads, `outputs` those that it reads and alone may write.
 
     A path that ends in `/` stands for all documents below it. `models` are what the job prefers where nobody chose
-    and their provider is there; `timeout` is the longest time of one run.
+    and their provider is there; `timeout` is the longest time of one run, `daily_tokens` what all runs of a day may
+    take together before the job waits for the next day (UTC).
     """
 
     id: str = Field(pattern=r"^[a-z0-9]+(_[a-z0-9]+)*$")
@@ -61,6 +62,7 @@ class JobSpec(Value):
     outputs: tuple[str, ...] = ()
     models: tuple[ModelRef, ...] = ()
     timeout: timedelta = timedelta(minutes=5)
+    daily_tokens: int | None = None
 
 
 class Cause(Value):
@@ -74,14 +76,20 @@ class Cause(Value):
 class JobState(Value):
     """Where a job stands between runs.
 
-    `cursor` is the number of the last turn it was shown; `note` is what its last run left to itself.
+    `cursor` is the number of the last turn it was shown; `note` is what its last run left to itself. Slots of its
+    schedules up to `last_scheduled` are served. `seen` tells which situation its last run has answered.
+    `failures` are those in a row. `tokens` are those of `day`.
     """
 
     cursor: int = 0
     note: str = ""
     last_scheduled: datetime | None = None
+    seen: str = ""
+    owes_startup: bool = False
     failures: int = 0
     retry_after: datetime | None = None
+    day: date | None = None
+    tokens: int = 0
 
 
 class JobView(Value):
@@ -128,15 +136,21 @@ class JobResult(Value):
 
 
 class Change(Value):
-    """One document before and after a run, as versions."""
+    """One document before and after a run, as versions. `merged` tells that somebody had edited it meanwhile."""
 
     path: str
     before: str
     after: str
+    merged: bool = False
 
 
 class RunRecord(Value):
-    """One execution of a job; written when it starts and again when it ends. `finished` is None while it runs."""
+    """One execution of a job; written when it starts and again when it ends. `finished` is None while it runs.
+
+    `models` are those to be asked, in their order, `model` the one that answered; `attempts` are the failures.
+    `cursor` is where the job stood before and after. `cost` is what models with a price took. `undone` is when the
+    changes were taken back.
+    """
 
     id: str
     job: str
@@ -147,8 +161,13 @@ class RunRecord(Value):
     outcome: Outcome | None = None
     summary: str = ""
     changes: tuple[Change, ...] = ()
+    removed: tuple[str, ...] = ()
+    cursor: tuple[int, int] | None = None
     models: tuple[ModelRef, ...] = ()
     model: ModelRef | None = None
     attempts: tuple[Attempt, ...] = ()
+    calls: int = 0
     usage: Usage = Usage()
+    cost: float | None = None
     error: str | None = None
+    undone: datetime | None = None

@@ -21,6 +21,12 @@ class AgentCognition(Value):
     """What background cognition uses."""
 
     models: ModelNames = Field(default=(), description="Fallback order of background jobs; empty: `agent.models`.")
+    jobs_at_once: Positive = Field(default=2, description="Jobs that run side by side at most.")
+    max_loss: Number = Field(
+        default=0.5, ge=0, le=1, description="Share of a document that a job may leave out without saying what."
+    )
+    keep_runs: Positive = Field(default=5000, description="Records of runs that are kept at most.")
+    keep_runs_days: Positive = Field(default=90, description="Days that the record of a run is kept.")
 
 
 class Agent(Value):
@@ -151,8 +157,15 @@ class JobSettings(Value):
     enabled: Switch = Field(default=True, description="Off: the job never runs by itself.")
     models: ModelNames = Field(default=(), description="Fallback order of this job alone.")
     schedule: str | None = Field(default=None, description="Five-field cron expression in place of the job's own.")
+    timezone: str | None = Field(
+        default=None,
+        description="Time zone in which schedules are read, such as `Europe/Berlin`; unset: the job's own.",
+    )
     turns: Positive | None = Field(default=None, description="Turns that trigger the job, in place of its own number.")
     timeout: Duration | None = Field(default=None, description="Longest time of a run, in seconds or as `PT5M`.")
+    daily_tokens: Positive | None = Field(
+        default=None, description="Tokens that the job may take in a day (UTC) before it waits for the next."
+    )
 
 
 def _sections_beside_disabled(schema: JsonDict) -> None:

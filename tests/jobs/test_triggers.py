@@ -84,7 +84,7 @@ class Changed(Condition):
 
 def test_condition_of_a_plugin_combines_with_ours_and_is_a_trigger() -> None:
     spec = JobSpec(id="own", summary="", triggers=(When(Changed("a.md") & TurnsSince(1)),))
-    cause = due(spec, JobState(), situation(1, a="new", note="old"), is_starting=False, since=NOON)
+    cause = due(spec, JobState(), situation(1, a="new", note="old"))
     assert cause is not None
     assert (cause.trigger, cause.reason) == ("state", "`a.md` changed and 1 turns unread, threshold 1")
 
