@@ -28,6 +28,7 @@ _HOME_OF = {
     "ToolResult": "types.messages",
     "Turn": "types.turn",
     "TurnHandle": "turn_handle",
+    "WatchedDocuments": "watching",
     "assemble": "assembly",
     "assistant": "types.messages",
     "complete": "asking",

@@ -59,6 +59,7 @@ from .types.messages import (
 from .types.settings import PluginConfig as PluginConfig
 from .types.settings import Settings as Settings
 from .types.turn import Turn as Turn
+from .watching import WatchedDocuments as WatchedDocuments
 
 __all__: list[str]  # noqa: PYI035
 

@@ -98,7 +98,7 @@ class FileDocuments:
     def _stamps(self, paths: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         for path in paths:
-            name, file = self._locate(path)
+            name, file = self._locate(path) if path else ("", self._memory)
             with _explained(name):
                 names = self._list(name) if file.is_dir() else (name,)
                 found |= {one: stamp for one in names if (stamp := self._stamp(one))}

@@ -93,10 +93,10 @@ class Request(Value):
     """Everything a provider needs.
 
     `owner` is the id of the turn or the run that pays for it; `purpose` is `turn`, `route`, `judge`, `compact`,
-    `probe` or `job`. The kernel meters both. `context_window`, in tokens, is what the request may fill with its
-    reply: providers whose servers size their context per request pass it on, so the kernel sets it to the configured
-    one in every request. `tail` is the text that the last
-    message ends with and that the next request will not repeat: a server's prompt cache holds up to it.
+    `persona`, `probe` or `job`. The kernel meters both. `context_window`, in tokens, is what the request may fill with
+    its reply: providers whose servers size their context per request pass it on, so the kernel sets it to the
+    configured one in every request. `tail` is the text that the last message ends with and that the next request will
+    not repeat: a server's prompt cache holds up to it.
     `reply_schema` is a JSON schema that the reply's text must fit, for servers that can force it. With `tool_choice`
     `none` the tools are only named to keep the prefix: no call may come.
     """

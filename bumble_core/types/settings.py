@@ -29,6 +29,30 @@ class AgentCognition(Value):
     keep_runs_days: Positive = Field(default=90, description="Days that the record of a run is kept.")
 
 
+class Personality(Value):
+    """Who the entity is, in any language; empty parts are left out of the prompt."""
+
+    compile: Literal["template", "model"] = Field(
+        default="template",
+        description="`model`: the deliberate model writes the monologue once, into `memory/persona/`; you may edit it.",
+    )
+    description: str = Field(default="", description="Who the entity is, in a few sentences.")
+    traits: tuple[str, ...] = Field(default=(), description="What it is like, a word or a phrase each.")
+    values: tuple[str, ...] = Field(default=(), description="What matters to it.")
+    habits: tuple[str, ...] = Field(default=(), description="What it tends to do.")
+
+
+class Voice(Value):
+    """How the entity speaks, in any language; empty parts are left out of the prompt."""
+
+    tone: str = Field(default="", description="How it sounds.")
+    vocabulary: str = Field(default="", description="Which words it takes.")
+    sentences: str = Field(default="", description="How its sentences are built.")
+    humour: str = Field(default="", description="How it jokes, if it does.")
+    quirks: tuple[str, ...] = Field(default=(), description="What it says or does again and again.")
+    avoids: tuple[str, ...] = Field(default=(), description="What it never says.")
+
+
 class Agent(Value):
     """Who the entity is and which models it thinks with."""
 
@@ -37,6 +61,9 @@ class Agent(Value):
     )
     models: ModelNames = Field(default=(), description="Fallback order of the conversation, `provider:model` each.")
     cognition: AgentCognition = AgentCognition()
+    personality: Personality = Personality()
+    voice: Voice = Voice()
+    backstory: str = Field(default="", description="What the entity comes from and has lived through.")
     always_deliberate: Switch = Field(default=False, description="Answer every message with the deliberate profile.")
 
 
