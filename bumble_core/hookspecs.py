@@ -44,6 +44,7 @@ from .ports import (
     Tool,
     ToolRunner,
 )
+from .types.languages import LanguagePack
 from .types.settings import Settings
 
 PROJECT = "bumble"
@@ -96,6 +97,16 @@ def bumble_signals(documents: Documents, settings: Settings) -> Sequence[SignalS
     """Offer what can be sensed about an input before it is routed: mood, intensity, drives.
 
     Readings of the same name are merged: the largest counts.
+    """
+    raise NotImplementedError
+
+
+@_collect
+def bumble_languages(settings: Settings) -> Sequence[LanguagePack]:
+    """Offer what is known of languages: lists of words and phrases, for the stages that decide by them.
+
+    Packs of one language are joined list by list, so that one may add a language or a few words to a list.
+    `bumble_core.languages` reads packs from files and finds their phrases in a text.
     """
     raise NotImplementedError
 
@@ -184,14 +195,14 @@ def bumble_tool_runner(tools: Mapping[str, Tool], clock: Clock, settings: Settin
 
 
 @_slot
-def bumble_router(inference: Inference, settings: Settings) -> Router:
-    """Choose the profile and the models of a turn."""
+def bumble_router(inference: Inference, languages: tuple[LanguagePack, ...], settings: Settings) -> Router:
+    """Choose the profile and the models of a turn. `languages` has one pack a language."""
     raise NotImplementedError
 
 
 @_slot
-def bumble_judge(inference: Inference, settings: Settings) -> Judge:
-    """Decide whether a turn may end."""
+def bumble_judge(inference: Inference, languages: tuple[LanguagePack, ...], settings: Settings) -> Judge:
+    """Decide whether a turn may end. `languages` has one pack a language."""
     raise NotImplementedError
 
 

@@ -22,6 +22,7 @@ from .jobs.courtesy import Courtesy
 from .jobs.executor import JobExecutor
 from .jobs.models import JobModels
 from .jobs.views import Views
+from .languages import merged
 from .loop import Stages
 from .metering import MeteredInference
 from .parts import Parts
@@ -51,6 +52,7 @@ from .prompt import Prompt, prompt_limits
 from .room import Room
 from .slots import Clash, by_name, collect, select
 from .tool_calls import CallGate
+from .types.languages import LanguagePack
 from .types.plugins import Choice
 from .types.settings import JobSettings, Settings
 
@@ -116,8 +118,9 @@ class Wiring:
         )
         specs_of_tools = tuple(tool.spec for tool in tools.values())
         prompt = Prompt(sections, specs_of_tools, prompt_limits(settings.cognition))
+        languages = self._languages()
         stages = Stages(
-            router=self._slot("router", Router, inference=meter, settings=settings),
+            router=self._slot("router", Router, inference=meter, languages=languages, settings=settings),
             signals=self._all("bumble_signals", SignalSource, documents=documents, settings=settings),
             prompt=prompt,
             room=Room(
@@ -130,7 +133,7 @@ class Wiring:
             ),
             counter=counter,
             inference=meter,
-            judge=self._slot("judge", Judge, inference=meter, settings=settings),
+            judge=self._slot("judge", Judge, inference=meter, languages=languages, settings=settings),
         )
         jobs = self._jobs(meter)
         specs = {name: configured_spec(job.spec, settings.jobs.get(name, JobSettings())) for name, job in jobs.items()}
@@ -208,6 +211,10 @@ class Wiring:
         offers = collect(self.manager, hook, port, **collaborators)
         self.occupants += [offer.item for offer in offers]
         return [offer.item for offer in offers]
+
+    def _languages(self) -> tuple[LanguagePack, ...]:
+        offers = collect(self.manager, "bumble_languages", LanguagePack, settings=self.given.settings)
+        return merged([offer.item for offer in offers])
 
     def _sections(self, **collaborators: object) -> list[PromptSection]:
         hook = "bumble_prompt_sections"

@@ -93,7 +93,7 @@ def _hook_section(hook: ast.FunctionDef, port: Port, found: list[Implementation]
             "Arguments:",
             "\n".join(given),
             f"Returns `{returned}`.",
-            f"The port `{port.name}`: {port.words}",
+            f"The {'port' if '(Protocol)' in port.source else 'value'} `{port.name}`: {port.words}",
             f"```py\n{port.source}\n```",
             f"Implemented by {plugins}. In `{example.path}`:",
             f"```py\n{example.source}\n```",
@@ -102,21 +102,24 @@ def _hook_section(hook: ast.FunctionDef, port: Port, found: list[Implementation]
 
 
 def _ports() -> dict[str, Port]:
-    """Read the ports from `ports.py`, or from the modules of a package of that name."""
+    """Read the ports from `ports.py` or the modules of a package of that name, and the values that hooks collect."""
     found: dict[str, Port] = {}
-    for path in sorted([*(ROOT / "bumble_core").glob("ports.py"), *(ROOT / "bumble_core").glob("ports/*.py")]):
+    core = ROOT / "bumble_core"
+    for path in sorted([*core.glob("ports.py"), *core.glob("ports/*.py"), core / "types" / "languages.py"]):
         text = path.read_text(encoding="utf-8")
         for node in ast.parse(text).body:
             if isinstance(node, ast.ClassDef):
-                methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-                first = min(_first_line(each) for each in methods)
-                lines = [f"class {node.name}(Protocol):", *text.splitlines()[first - 1 : node.end_lineno]]
+                base = ast.unparse(node.bases[0])
+                members = [each for each in node.body if not isinstance(each, ast.Expr)]
+                first = min(_first_line(each) for each in members)
+                lines = [f"class {node.name}({base}):", *text.splitlines()[first - 1 : node.end_lineno]]
                 found[node.name] = Port(name=node.name, words=_docstring(node), source="\n".join(lines))
     return found
 
 
-def _first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+def _first_line(member: ast.stmt) -> int:
+    decorators = member.decorator_list if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef) else []
+    return min([member.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _docstring(node: ast.FunctionDef | ast.ClassDef) -> str:

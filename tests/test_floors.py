@@ -12,7 +12,7 @@ KERNEL = ROOT / "bumble_core"
 FLOORS = [
     {"errors", "types", "deferred", "patience", "framing", "secrecy", "printable", "steering", "text_tokens"},
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
-    | {"consent", "outputs", "account", "nudge", "merging"},
+    | {"consent", "outputs", "account", "nudge", "merging", "languages"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
     | {"broadcast", "watching", "journal", "atomic", "approvals", "routing"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},
@@ -31,7 +31,9 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 MODULES = sorted(KERNEL.rglob("*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 MAY_HIDE_IMPORTS = {"bumble_core/deferred.py", "bumble_core/__init__.py", "bumble_core/cli/table.py"}
-PUBLIC = {"bumble_core"} | {f"bumble_core.{n}" for n in ("ports", "types", "errors", "chat", "http", "testing")}
+PUBLIC = {"bumble_core"} | {
+    f"bumble_core.{n}" for n in ("ports", "types", "errors", "languages", "chat", "http", "testing")
+}
 
 
 def _name(path: Path) -> str:

@@ -18,6 +18,7 @@ from bumble_core.types.compaction import CompactionState
 from bumble_core.types.events import Compacted, Event, TurnFinished
 from bumble_core.types.inference import Completion, Delta, ModelRef, Profile, Request, ToolSpec
 from bumble_core.types.jobs import Cause, JobResult, JobSpec, JobView, TurnsSince, When, Write
+from bumble_core.types.languages import LanguagePack
 from bumble_core.types.messages import Message
 from bumble_core.types.surfaces import Answer, Delivery, Question
 from bumble_core.types.turn import Route, TurnContext, TurnInput, Verdict
@@ -97,6 +98,21 @@ async def test_bumble_signals_is_sensed_before_routing(runtime: Build) -> None:
         turn = await built.answer("hi")
     assert turn.route is not None
     assert turn.route.profile.name == "deliberate"
+
+
+async def test_bumble_languages_joins_the_lists_of_all_plugins_for_the_stages_that_decide(runtime: Build) -> None:
+    built, _ = runtime(
+        assistant("jam"),
+        assistant("jam"),
+        assistant("jam"),
+        plugins={
+            "own": offers("bumble_languages", [LanguagePack(language="eo", lists={"work": ("riparu",)})]),
+            "other": offers("bumble_languages", [LanguagePack(language="eo", lists={"work": ("serĉu",)})]),
+        },
+    )
+    async with built:
+        turns = [await built.answer(text) for text in ("Saluton!", "Riparu!", "Serĉu ĝin")]
+    assert [turn.route and turn.route.profile.name for turn in turns] == ["reflex", "deliberate", "deliberate"]
 
 
 class Forget:

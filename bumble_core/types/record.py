@@ -13,13 +13,15 @@ from .messages import Message
 
 Status = Literal["done", "capped", "failed", "cancelled", "interrupted"]
 Origin = Literal["user", "automation", "autonomous"]
+Label = Literal["CHAT", "GROUNDED", "EXACT", "DEEP"]
 
 
 class Route(Value):
     """Which profile answers with which models, and why. `confidence` is between 0 and 1.
 
-    `escalated_from` names the profile that the turn began with, when a reply did not fit its length. `grounded` tells
-    that the user demanded to have something looked up, so that words without work are no answer.
+    `label` is what kind of answer is wanted: talk, one that rests on tools, an exact one, or one that takes thought;
+    None where nobody said. `grounded` tells that it has to rest on what tools gave, so that words without work are no
+    answer. `escalated_from` names the profile that the turn began with, when that was not enough.
     """
 
     profile: Profile
@@ -27,8 +29,9 @@ class Route(Value):
     decided_by: Literal["forced", "heuristic", "classifier"]
     reason: str
     confidence: float = 1.0
-    escalated_from: str = ""
+    label: Label | None = None
     grounded: bool = False
+    escalated_from: str = ""
 
 
 class Verdict(Value):

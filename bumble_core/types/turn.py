@@ -13,9 +13,9 @@ from .inference import Completion, ModelRef, Usage
 from .log import Preview, last_results, pending_calls, previews, recent_results, said, said_in_a_row, with_result
 from .messages import Message, ToolCall, ToolResult
 from .prompt import NO_PROMPT, CompiledPrompt
-from .record import Origin, Route, Status, Turn, Verdict
+from .record import Label, Origin, Route, Status, Turn, Verdict
 
-__all__ = ["Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
+__all__ = ["Label", "Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from bumble_core import PluginConfig, Settings, hookimpl
+from bumble_core.languages import Lexicon, read_packs
 from bumble_core.ports import Router, SignalSource
 from bumble_core.types.inference import Profile
+from bumble_core.types.languages import LanguagePack
 from bumble_core.types.turn import Route, TurnInput
 
 INTENSITY = "intensity"
+_LANGUAGES = Path(__file__).parent / "languages"
 
 
 class RouterConfig(PluginConfig):
@@ -27,9 +31,10 @@ class RouterConfig(PluginConfig):
 
 
 class LengthRouter:
-    """Reflex when the message is short and calm and a person wrote it; deliberate otherwise."""
+    """Reflex when the message is short and calm, asks for no work and a person wrote it; deliberate otherwise."""
 
-    def __init__(self, own: RouterConfig, settings: Settings) -> None:
+    def __init__(self, own: RouterConfig, languages: tuple[LanguagePack, ...], settings: Settings) -> None:
+        self._lexicon = Lexicon(languages)
         self._own, self._always_deliberate = own, settings.agent.always_deliberate
         cognition = settings.cognition
         self._reflex = Profile(name="reflex", max_tokens=cognition.reflex_max_tokens, temperature=cognition.temperature)
@@ -50,6 +55,8 @@ class LengthRouter:
             return _route(input, self._deliberate, f"{length} characters")
         if intensity >= self._own.reflex_below_intensity:
             return _route(input, self._deliberate, f"intensity {intensity:.2f}")
+        if "work" in self._lexicon.names(input.message.text):
+            return _route(input, self._deliberate, "it asks for work")
         return _route(input, self._reflex, f"{length} characters, intensity {intensity:.2f}")
 
 
@@ -71,8 +78,12 @@ class RouterPlugin:
         self._config = config
 
     @hookimpl(trylast=True)
-    def bumble_router(self, settings: Settings) -> Router:
-        return LengthRouter(self._config, settings)
+    def bumble_router(self, languages: tuple[LanguagePack, ...], settings: Settings) -> Router:
+        return LengthRouter(self._config, languages, settings)
+
+    @hookimpl
+    def bumble_languages(self) -> tuple[LanguagePack, ...]:
+        return read_packs(_LANGUAGES)
 
     @hookimpl(trylast=True)
     def bumble_signals(self) -> list[SignalSource]:
