@@ -32,6 +32,7 @@ _HOME_OF = {
     "assemble": "assembly",
     "assistant": "types.messages",
     "complete": "asking",
+    "fitted": "framing",
     "framed": "framing",
     "hookimpl": "hookspecs",
     "read_settings": "configuration",

@@ -32,6 +32,7 @@ from .errors import (
 from .errors import (
     ToolError as ToolError,
 )
+from .framing import fitted as fitted
 from .framing import framed as framed
 from .framing import shortened as shortened
 from .hookspecs import hookimpl as hookimpl

@@ -44,6 +44,7 @@ from .ports import (
     Tool,
     ToolRunner,
 )
+from .types.jobs import JobSpec
 from .types.languages import LanguagePack
 from .types.settings import Settings
 
@@ -71,12 +72,14 @@ def bumble_tools(
     sessions: Sessions,
     providers: Mapping[str, Provider],
     choices: ModelChoices,
+    jobs: Sequence[JobSpec],
     clock: Clock,
     settings: Settings,
 ) -> Sequence[Tool]:
     """Offer tools to the model.
 
-    `bumble_core.tool` makes one from a typed function. `choices` keeps which models the user chose.
+    `bumble_core.tool` makes one from a typed function. `choices` keeps which models the user chose, for the
+    conversation and for each of `jobs`.
     """
     raise NotImplementedError
 

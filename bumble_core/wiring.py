@@ -100,6 +100,8 @@ class Wiring:
         courtesy, bell = Courtesy(), Bell()
         inference = self._slot("inference", Inference, providers=courtesy.around(providers), **kept)
         meter = MeteredInference(inference, broadcast, settings.cognition, counter)
+        jobs = self._jobs(meter)
+        specs = {name: configured_spec(job.spec, settings.jobs.get(name, JobSettings())) for name, job in jobs.items()}
         tools: Mapping[str, Tool] = self._named(
             "tool",
             Tool,
@@ -108,6 +110,7 @@ class Wiring:
             sessions=sessions,
             providers=providers,
             choices=choices,
+            jobs=tuple(specs.values()),
             clock=clock,
             settings=settings,
         )
@@ -135,8 +138,6 @@ class Wiring:
             inference=meter,
             judge=self._slot("judge", Judge, inference=meter, languages=languages, settings=settings),
         )
-        jobs = self._jobs(meter)
-        specs = {name: configured_spec(job.spec, settings.jobs.get(name, JobSettings())) for name, job in jobs.items()}
         cognition = settings.agent.cognition
         executor = JobExecutor(
             jobs=jobs,
@@ -145,7 +146,7 @@ class Wiring:
             applying=Applying(documents, cognition.max_loss),
             ledger=ledger,
             meter=meter,
-            models=JobModels(choices, settings, providers.keys()),
+            models=JobModels(choices, settings, providers),
             clock=clock,
             emit=broadcast,
             courtesy=courtesy,

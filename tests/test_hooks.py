@@ -154,6 +154,8 @@ class Diary:
 
 
 DIARY = offers("bumble_jobs", [Diary()])
+SHIPPED_JOBS = ("verification_review", "working_memory_consolidation", "semantic_memory_extraction", "skill_catalog")
+NO_OTHERS = {job: {"enabled": False} for job in SHIPPED_JOBS}
 
 
 async def test_bumble_jobs_runs_after_a_turn_and_leaves_its_document(runtime: Build) -> None:
@@ -224,7 +226,7 @@ class Elsewhere:
 async def _with_everything_elsewhere(runtime: Build, folder: Path) -> Runtime:
     folder.mkdir()
     plugins = {"elsewhere": Elsewhere(folder), "diary": DIARY}
-    built, _ = runtime(assistant("Hello."), plugins=plugins, run_jobs=True)
+    built, _ = runtime(assistant("Hello."), plugins=plugins, run_jobs=True, jobs=NO_OTHERS)
     async with built:
         await built.answer("hi")
         await built.jobs.settle(5)
@@ -358,7 +360,7 @@ class QueuePlugin:
 
 
 async def test_bumble_job_runner_decides_when_a_job_is_executed(runtime: Build) -> None:
-    built, _ = runtime(assistant("ok"), plugins={"diary": DIARY, "queue": QueuePlugin()}, run_jobs=True)
+    built, _ = runtime(assistant("ok"), plugins={"diary": DIARY, "queue": QueuePlugin()}, run_jobs=True, jobs=NO_OTHERS)
     async with built:
         await built.answer("hi")
         assert await built.ledger.runs("diary") == ()

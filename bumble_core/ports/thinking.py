@@ -65,6 +65,17 @@ class Exclusive(Protocol):
 
 
 @runtime_checkable
+class Equipped(Protocol):
+    """A provider that tells whether it has what its server asks for, a key above all; one that does not counts as so.
+
+    It asks nobody: the server may still be down.
+    """
+
+    @property
+    def is_equipped(self) -> bool: ...
+
+
+@runtime_checkable
 class Inference(Protocol):
     """A request to its completion, over the fallback order: deltas, then exactly one completion.
 

@@ -55,6 +55,12 @@ class OllamaProvider:
         return self._name
 
     @property
+    def is_equipped(self) -> bool:
+        settings = self._settings
+        key = os.environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
+        return bool(key) or not self._needs_key or settings.api_key_file is not None
+
+    @property
     def address(self) -> str:
         return self._endpoint().address
 
