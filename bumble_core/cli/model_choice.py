@@ -44,11 +44,44 @@ async def choose(runtime: Runtime, names: list[str]) -> str:
     return "\n".join([f"In use from now on: {_names(models)}", *doubts])
 
 
+def models_in_use(runtime: Runtime) -> list[tuple[str, list[str], str]]:
+    """Return for the conversation and for each job: its name, its models in their order, and who named them."""
+    models = runtime.parts.execute.models
+    of_conversation, origin = models.of_conversation()
+    rows = [("conversation", _list(of_conversation), origin)]
+    for id, spec in runtime.parts.execute.specs.items():
+        of_job, origin = models.with_origin(spec)
+        rows.append((id, _list(of_job), origin))
+    return rows
+
+
+async def switch_models(runtime: Runtime, models: tuple[ModelRef, ...], job: str | None) -> str:
+    """Keep `models` as the user's choice for a job, or for the conversation, and return what to tell.
+
+    Raises:
+        RunError: there is no such job or provider; the former choice stays.
+    """
+    jobs = runtime.parts.execute.specs
+    if job is not None and job not in jobs:
+        near = difflib.get_close_matches(job, jobs, n=1)
+        advice = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(jobs)}"
+        raise RunError(f"there is no job `{job}`; {advice}")
+    models = tuple(_checked(model, runtime) for model in models)
+    listing = await list_models(runtime.providers, _WAIT_S) if models else ()
+    doubts = [doubt for model in models if (doubt := _doubt(model, listing))]
+    await runtime.choices.choose(job or _ROLE, models)
+    told = next(row for row in models_in_use(runtime) if row[0] == (job or "conversation"))
+    return "\n".join([f"{told[0]}: {', '.join(told[1]) or 'the first model that is found'} ({told[2]})", *doubts])
+
+
 def _read(name: str, runtime: Runtime) -> ModelRef:
     try:
-        model = ModelRef.parse(name)
+        return _checked(ModelRef.parse(name), runtime)
     except ValueError as error:
         raise RunError(str(error)) from error
+
+
+def _checked(model: ModelRef, runtime: Runtime) -> ModelRef:
     if model.provider is not None and model.provider not in runtime.providers:
         near = difflib.get_close_matches(model.provider, runtime.providers, n=1)
         advice = f"did you mean `{near[0]}:{model.model}`?" if near else f"there are {', '.join(runtime.providers)}"
@@ -66,5 +99,9 @@ def _doubt(model: ModelRef, listing: tuple[Listed, ...]) -> str:
     return f"No provider lists `{model}`" + (f"; did you mean `{near[0]}`?" if near else ".")
 
 
+def _list(models: tuple[ModelRef, ...]) -> list[str]:
+    return [str(model) for model in models]
+
+
 def _names(models: tuple[ModelRef, ...]) -> str:
-    return ", ".join(str(model) for model in models)
+    return ", ".join(_list(models))

@@ -17,6 +17,7 @@ from ..runtime import Runtime
 from ..types.inference import ModelRef
 from .assembled import assembled
 from .listing import Listed, list_models
+from .model_choice import models_in_use, switch_models
 from .options import Common, common_options
 from .output import print_json, print_rows, tell
 from .probe import probe
@@ -56,6 +57,48 @@ def list_(common: Common) -> None:
 def pull(common: Common, name: ModelRef) -> None:
     """Fetch the model NAME: `provider:model`, or the name alone where one provider can fetch it."""
     tell(f"{asyncio.run(_pull(common, name))} is ready.")
+
+
+@models.command("providers")
+@common_options("config", "home", "json")
+def providers_(common: Common) -> None:
+    """List the providers: how many models each offers, or why it does not answer."""
+
+    async def ask() -> tuple[Listed, ...]:
+        async with assembled(common, run_jobs=False) as runtime:
+            return await list_models(runtime.providers)
+
+    rows = [(each.provider, len(each.models), each.problem or None) for each in asyncio.run(ask())]
+    print_rows(("provider", "models", "problem"), rows, as_json=common.as_json, empty="No provider is installed.")
+
+
+@models.command("chosen")
+@common_options("config", "home", "json")
+def chosen(common: Common) -> None:
+    """Show which models the conversation and each background job ask, in their order, and who named them."""
+
+    async def look() -> list[tuple[str, list[str], str]]:
+        async with assembled(common, run_jobs=False) as runtime:
+            return models_in_use(runtime)
+
+    print_rows(("role", "models", "from"), asyncio.run(look()), as_json=common.as_json)
+
+
+@models.command("switch")
+@click.argument("names", type=ModelName(), metavar="MODEL...", nargs=-1)
+@click.option("--job", metavar="JOB", help="Switch the models of this background job, not those of the conversation.")
+@click.option("--default", "is_default", is_flag=True, help="Go back to the configuration.")
+@common_options("config", "home")
+def switch(common: Common, names: tuple[ModelRef, ...], job: str | None, is_default: bool) -> None:
+    """Ask these models from now on, in this order; the choice survives a restart."""
+    if bool(names) == is_default:
+        raise click.UsageError("name one model at least, or say --default")
+
+    async def choose() -> str:
+        async with assembled(common, run_jobs=False) as runtime:
+            return await switch_models(runtime, names, job)
+
+    tell(asyncio.run(choose()))
 
 
 def _print_models(common: Common) -> None:

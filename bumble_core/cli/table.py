@@ -14,6 +14,7 @@ SHIPPED: Final = {
     "stages": "Show who fills each stage, and why.",
     "models": "List the models that can be asked, or fetch one.",
     "sessions": "List, show, search, export or delete conversations.",
+    "memory": "List, show, edit or compare what the agent remembers.",
     "config": "Show, check or trust the configuration.",
     "doctor": "Check that everything works, and say what mends it.",
 }

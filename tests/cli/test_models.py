@@ -1,4 +1,4 @@
-"""`bumble models`: list and pull."""
+"""`bumble models`: list, pull, and choose."""
 
 from __future__ import annotations
 
@@ -79,3 +79,48 @@ def test_ctrl_c_ends_a_download_without_a_traceback(owl: Installed) -> None:
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "Interrupted."
     assert "Traceback" not in err
+
+
+def test_providers_are_listed_with_what_is_wrong_with_them(installed: Installed) -> None:
+    with_owl(installed, DOWN)
+    rows = json.loads(installed.bumble("models", "providers", "--json").out)
+    assert {row["provider"]: row["models"] for row in rows} == {"ollama": 0, "ollama-cloud": 0, "owl": 1}
+    assert "127.0.0.1:9" in next(row["problem"] for row in rows if row["provider"] == "ollama")
+
+
+def test_a_choice_for_a_job_survives_a_restart_until_it_is_dropped(owl: Installed) -> None:
+    job = "verification_review"
+    assert owl.bumble("models", "switch", "owl:wise", "owl:old", "--job", job).out == (
+        f"{job}: owl:wise, owl:old (chosen)\nNo provider lists `owl:old`.\n"
+    )
+    rows = {row["role"]: row for row in json.loads(owl.bumble("models", "chosen", "--json").out)}
+    assert (rows[job]["models"], rows[job]["from"]) == (["owl:wise", "owl:old"], "chosen")
+    assert (rows["conversation"]["models"], rows["conversation"]["from"]) == (["owl:wise"], "agent.models")
+    assert owl.bumble("models", "switch", "--default", "--job", job).out == f"{job}: owl:wise (agent.models)\n"
+
+
+def test_a_choice_for_the_conversation_is_used_by_the_next_turn(owl: Installed) -> None:
+    assert owl.bumble("models", "switch", "owl:old").status == 0
+    assert owl.bumble("run", "--json", "hello").out.count("old heard") > 0
+    assert "chosen for the conversation" in owl.bumble("models", "chosen").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        (
+            ("owl:wise", "--job", "verification"),
+            1,
+            "there is no job `verification`; did you mean `verification_review`?",
+        ),
+        (("oul:wise",), 1, "no provider `oul`; did you mean `owl:wise`?"),
+        ((), 2, "name one model at least, or say --default"),
+        (("owl:wise", "--default"), 2, "name one model at least, or say --default"),
+    ],
+    ids=["no-job", "no-provider", "nothing", "both"],
+)
+def test_a_switch_that_makes_no_sense_says_why(
+    owl: Installed, arguments: tuple[str, ...], status: int, problem: str
+) -> None:
+    ended = owl.bumble("models", "switch", *arguments)
+    assert (ended.status, ended.out, problem in ended.err) == (status, "", True)
