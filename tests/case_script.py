@@ -8,7 +8,7 @@ from typing import Any
 
 from bumble_core import hookimpl
 from bumble_core.http import ChatReply, Server
-from bumble_core.testing import check_prefix, check_request
+from bumble_core.testing import RequestChecker
 from bumble_core.testing.stub_replies import sse_event
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 
@@ -22,12 +22,11 @@ class CaseScript:
 
     def __init__(self, script: Sequence[dict[str, Any]]) -> None:
         self.requests: list[Request] = []
+        self._checker = RequestChecker()
         self._replies = itertools.chain(script, itertools.repeat(script[-1]))
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        check_request(request)
-        if self.requests:
-            check_prefix(self.requests[-1], request)
+        self._checker.check(request)
         self.requests.append(request)
         parser = ChatReply(REF, Server(name=self.name))
         for delta in (*parser.feed(_wire(next(self._replies))), *parser.end()):

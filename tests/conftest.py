@@ -58,9 +58,13 @@ def runtime(settings: Callable[..., Settings]) -> Callable[..., tuple[Runtime, S
     """Assemble a runtime of the shipped plugins whose model answers from the given replies."""
 
     def build(
-        *replies: Reply, plugins: dict[str, object] | None = None, run_jobs: bool = False, **sections: Any
+        *replies: Reply,
+        plugins: dict[str, object] | None = None,
+        run_jobs: bool = False,
+        system_may_change: bool = False,
+        **sections: Any,
     ) -> tuple[Runtime, ScriptedProvider]:
-        script = ScriptedProvider(replies)
+        script = ScriptedProvider(replies, system_may_change=system_may_change)
         offered = {
             **construct_shipped("router", "judge", "compactor", "jobs", "talk"),
             "scripted": script,

@@ -135,7 +135,8 @@ class Flaky:
 
 
 async def test_section_that_failed_once_is_rendered_again(runtime: Build) -> None:
-    built, script = runtime(assistant("one"), assistant("two"), plugins={"own": filling(prompt_sections=[Flaky()])})
+    plugins = {"own": filling(prompt_sections=[Flaky()])}
+    built, script = runtime(assistant("one"), assistant("two"), plugins=plugins, system_may_change=True)
     async with built:
         await built.answer("first")
         await built.answer("second")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from bumble_core import Runtime, Settings, ToolCall, assemble, assistant, hookimpl, tool
-from bumble_core.testing import check_request
+from bumble_core.testing import RequestChecker
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 from bumble_core.types.surfaces import Answer, Delivery, Question
 from bumble_core.types.turn import Turn
@@ -58,10 +58,11 @@ class StreamingModel:
     def __init__(self) -> None:
         self.open = 0
         self.broken: list[str] = []
+        self._checker = RequestChecker()
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         try:
-            check_request(request)
+            self._checker.check(request)
         except AssertionError as error:
             self.broken.append(str(error))
         self.open += 1

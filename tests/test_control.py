@@ -126,10 +126,10 @@ async def test_a_stream_tells_everything_in_its_order(runtime: Build) -> None:
     async with built:
         await built.answer("word " * 2_000)
         kinds = [type(event).__name__ async for event in built.stream("1 + 1")]
-    head = ["TurnStarted", "Routed", "Drafted", "Inferred", "ToolStarted", "ToolStarted"]
-    assert kinds[:6] == head
-    assert sorted(kinds[6:9]) == ["Said", "ToolFinished", "ToolFinished"]
-    assert kinds[9:] == ["Compacted", "Drafted", "Inferred", "Judged", "Said", "TurnFinished"]
+    head = ["TurnStarted", "Routed", "PromptCompiled", "Drafted", "Inferred", "ToolStarted", "ToolStarted"]
+    assert kinds[:7] == head
+    assert sorted(kinds[7:10]) == ["Said", "ToolFinished", "ToolFinished"]
+    assert kinds[10:] == ["Compacted", "Drafted", "Inferred", "Judged", "Said", "TurnFinished"]
 
 
 async def test_the_last_event_has_the_turn_that_answer_gives(runtime: Build) -> None:

@@ -12,7 +12,7 @@ import pytest
 from bumble_core import ToolCall, assistant, hookimpl, tool
 from bumble_core.errors import Overloaded
 from bumble_core.ports import Tool
-from bumble_core.testing import check_prefix, check_request
+from bumble_core.testing import RequestChecker, check_prefix
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 from bumble_core.types.messages import Message
 from tests.http.streams import case
@@ -51,9 +51,10 @@ class Model:
     def __init__(self, reply: Callable[[Request], Message]) -> None:
         self._reply = reply
         self.requests: list[Request] = []
+        self._checker = RequestChecker()
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        check_request(request)
+        self._checker.check(request)
         self.requests.append(request)
         message = self._reply(request)
         for piece in message.text.split():
@@ -163,9 +164,10 @@ class Breaks:
     def __init__(self, error: Exception | None) -> None:
         self._error = error
         self.requests: list[Request] = []
+        self._checker = RequestChecker()
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        check_request(request)
+        self._checker.check(request)
         self.requests.append(request)
         ref = ModelRef(provider="scripted", model=model)
         if len(self.requests) > 1:

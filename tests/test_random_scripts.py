@@ -16,7 +16,7 @@ import pytest
 from bumble_core import Settings, assemble, assistant, hookimpl
 from bumble_core.chat import read_arguments
 from bumble_core.http import ChatReply, Server
-from bumble_core.testing import check_request
+from bumble_core.testing import RequestChecker
 from bumble_core.testing.stub_replies import openai_stream, sse_event
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 from tests.depth import IS_DEEP, examples
@@ -96,10 +96,11 @@ class Scripted:
         self.played: list[Step] = []
         self.ran: list[int] = []
         self._scripts = scripts
+        self._checker = RequestChecker()
         self._steps: dict[str, deque[Step]] = {}
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        check_request(request)
+        self._checker.check(request)
         if request.owner not in self._steps:
             self._steps[request.owner] = deque(self._scripts.steps())
         left = self._steps[request.owner]

@@ -61,7 +61,7 @@ class Entity:
 def entity(home: Path, agent: Mapping[str, Any] = MIRA, turns: int = 2) -> Entity:
     watch, clock = Watch(), ManualClock()
     shipped = construct_shipped("persona", "memory", "router", "judge", "compactor")
-    plugins = {**shipped, "scripted": ScriptedProvider([assistant("Done.")] * turns)}
+    plugins = {**shipped, "scripted": ScriptedProvider([assistant("Done.")] * turns, system_may_change=True)}
     plugins["watch"] = filling(observers=[watch], signals=[watch])
     settings = Settings.model_validate({"agent": agent, "home": home})
     runtime = assemble(settings, plugins=plugins, discovers=False, run_jobs=False, clock=clock)

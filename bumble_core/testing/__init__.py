@@ -7,7 +7,7 @@ from .clock import StillClock
 from .contract import ProviderContract
 from .imitations import IMITATIONS
 from .live_contract import LiveProviderContract
-from .requests import check_history, check_prefix, check_request, flatten
+from .requests import RequestChecker, check_history, check_prefix, check_request, flatten
 from .scripted import BrokenScript, Reply, ScriptedProvider
 from .stub_server import Pause, StubReply, StubRequest, StubServer
 from .wires import CHAT, OLLAMA, Wire
@@ -22,6 +22,7 @@ __all__ = [
     "Pause",
     "ProviderContract",
     "Reply",
+    "RequestChecker",
     "ScriptedProvider",
     "StillClock",
     "StubReply",

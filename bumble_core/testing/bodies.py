@@ -7,10 +7,69 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from ..types.messages import Image, Message, Part, Text, ToolCall, ToolResult
+from ..types.messages import Image, Message, Part, Text, ToolCall, ToolResult, user
 from .requests import check_history
 
 _ROLES = ("system", "user", "assistant", "tool")
+
+
+_TAIL = "[Turn context]"
+_MOST_KEPT = 64  # bodies that a new one is compared with
+
+
+class BodyChecker:
+    """Holds the bodies that one server gets to both laws, as far as a body tells which conversation it is from.
+
+    A body goes on with an earlier one when it begins with its messages, the tail aside. One that shares a beginning
+    with an answer in it and then says something else, without being shorter, breaks the prefix law. So does another
+    system prompt before the same conversation.
+    """
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[str, list[str]]] = deque(maxlen=_MOST_KEPT)
+
+    def check(self, body: object) -> None:
+        """Hold one more body to the laws.
+
+        Raises:
+            AssertionError: saying what breaks which law.
+        """
+        check_body(body)
+        if not isinstance(body, Mapping) or not body.get("messages"):
+            return
+        messages = messages_of(body)
+        system = "".join(message.text for message in messages if message.role == "system")
+        history = [_flat(message) for message in messages if message.role != "system"]
+        shared = [(_shared(known, history), known, before) for before, known in self._seen]
+        self._seen.append((system, history))
+        if goes_on := [before for count, known, before in shared if count == len(known) and count > 1]:
+            assert system in goes_on, "the system prompt changed in the middle of a conversation"
+            return
+        for count, known, _ in shared:
+            is_same = any(text.startswith("\n<assistant>") for text in known[:count])
+            assert not is_same or _is_shorter(history, known, count), (
+                f"the prefix changed: {known[count][:200]!r} became {history[count][:200]!r}"
+            )
+
+
+def _shared(before: list[str], after: list[str]) -> int:
+    """Count the messages that `after` begins with; the last of `before` counts when its words, less a tail, stand."""
+    count = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
+    if count is None:
+        return min(len(before), len(after))
+    words = before[count].partition(_TAIL)[0].rstrip()
+    return count + (count == len(before) - 1 and (words == _flat(user("")) or after[count].startswith(words)))
+
+
+def _is_shorter(after: list[str], before: list[str], at: int) -> bool:
+    """Tell whether a compaction may lie between, or whether it is another conversation that only begins alike."""
+    return len(after) <= len(before) or len(after[at]) < len(before[at].partition(_TAIL)[0].rstrip())
+
+
+def _flat(message: Message) -> str:
+    calls = "".join(f"\n<call {call.name}>{json.dumps(call.arguments, sort_keys=True)}" for call in message.tool_calls)
+    results = "".join(f"\n<result>{result.content}" for result in message.tool_results)
+    return f"\n<{message.role}>{message.text}{calls}{results}"
 
 
 def check_body(body: object) -> None:

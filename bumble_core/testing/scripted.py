@@ -9,7 +9,7 @@ from ..hookspecs import hookimpl
 from ..ports import Provider
 from ..types.inference import Completion, Delta, Finish, ModelInfo, ModelRef, Request, Usage
 from ..types.messages import Message
-from .requests import check_request
+from .requests import RequestChecker
 
 Reply = Message | Completion | Exception | Callable[[Request], "Message | Completion | Exception"]
 
@@ -25,13 +25,22 @@ class ScriptedProvider:
     """Answers from a list, in order, and remembers what it was asked.
 
     A reply is a message, a whole completion, an error to raise, or a function from the request to one of these. Every
-    request is held to the laws of histories; pass `checks=False` to test what breaks them. Also a plugin: give it to
-    `assemble(plugins={"scripted": provider})`.
+    request is held to the laws of histories and prefixes: pass `checks=False` to test what breaks them, and
+    `system_may_change=True` where what the system prompt depends on changes between two turns. Also a plugin: give it
+    to `assemble(plugins={"scripted": provider})`.
     """
 
-    def __init__(self, replies: Iterable[Reply] = (), *, name: str = "scripted", checks: bool = True) -> None:
+    def __init__(
+        self,
+        replies: Iterable[Reply] = (),
+        *,
+        name: str = "scripted",
+        checks: bool = True,
+        system_may_change: bool = False,
+    ) -> None:
         self._replies = deque(replies)
-        self._name, self._checks = name, checks
+        self._name = name
+        self._checker = RequestChecker(system_may_change=system_may_change) if checks else None
         self.requests: list[Request] = []
 
     @property
@@ -40,8 +49,8 @@ class ScriptedProvider:
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         self.requests.append(request)
-        if self._checks:
-            _check(request)
+        if self._checker is not None:
+            _check(self._checker, request)
         if not self._replies:
             raise BrokenScript(f"the script is over, but `{request.purpose}` asked again")
         reply = self._replies.popleft()
@@ -68,8 +77,8 @@ class ScriptedProvider:
         return Completion(message=message, finish=finish, model=ref, usage=usage)
 
 
-def _check(request: Request) -> None:
+def _check(checker: RequestChecker, request: Request) -> None:
     try:
-        check_request(request)
+        checker.check(request)
     except AssertionError as error:
-        raise BrokenScript(f"`{request.purpose}` asks with a history that is not valid: {error}") from error
+        raise BrokenScript(f"`{request.purpose}` asks with a request that breaks a law: {error}") from error

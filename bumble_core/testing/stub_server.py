@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from typing_extensions import override
 
-from .bodies import check_body
+from .bodies import BodyChecker
 
 _HEAD_LIMIT = 1024 * 1024
 
@@ -58,9 +58,9 @@ Replies = Sequence[StubReply] | Callable[[StubRequest], StubReply]
 class StubServer:
     """Plays `replies` in order, one per request, the last one again and again; a function is asked for each reply.
 
-    The body of each request is read back into messages and held to the laws of histories, in the shape of chat
-    completions or of Ollama's chat; leaving the server raises an `AssertionError` for the first that breaks one. Pass
-    `checks=False` to test what breaks them.
+    The body of each request is read back into messages and held to the laws of histories and prefixes, in the shape of
+    chat completions or of Ollama's chat; leaving the server raises an `AssertionError` for the first that breaks one.
+    Pass `checks=False` to test what breaks them.
 
     `requests` keeps what came, `connections` how many were opened; `left_early` counts clients that went away inside
     a reply, and `abandoned` is set when the first one does. Port 0 is a free one.
@@ -78,6 +78,7 @@ class StubServer:
         self.url = ""
         self._replies = replies
         self._checks = checks
+        self._checker = BodyChecker()
         self._port = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -125,7 +126,7 @@ class StubServer:
     def _reply(self, request: StubRequest) -> StubReply:
         try:
             if self._checks and request.json is not None:
-                check_body(request.json)
+                self._checker.check(request.json)
             if not isinstance(self._replies, Sequence):
                 return self._replies(request)
         except (AssertionError, LookupError, TypeError, ValueError) as error:

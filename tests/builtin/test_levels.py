@@ -17,7 +17,7 @@ from bumble_core.builtin.endpoints import EndpointMemory, LearntLevel
 from bumble_core.builtin.levels import Levels
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import InferenceError, InvalidRequest, MalformedReply, Overloaded, Unreachable
-from bumble_core.testing import check_request
+from bumble_core.testing import RequestChecker
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request, ToolSpec, Usage
 from bumble_core.types.messages import Message
 from tests.http.asking import request
@@ -43,9 +43,10 @@ class Imitation:
     name: str = "stub"
     asked: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    _checker: RequestChecker = field(default_factory=RequestChecker)
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        check_request(request)
+        self._checker.check(request)
         self.requests.append(request)
         is_described = "You have the tools below" in request.messages[0].text
         kind = (

@@ -38,7 +38,7 @@ class Mood:
 def persona(
     home: Path, agent: Mapping[str, Any], *replies: Reply, mood: Mood | None = None
 ) -> tuple[Runtime, ScriptedProvider]:
-    script = ScriptedProvider(replies)
+    script = ScriptedProvider(replies, system_may_change=mood is not None)
     plugins = {**construct_shipped("persona", "router", "judge", "compactor"), "scripted": script}
     plugins["mood"] = filling(signals=[mood or Mood()])
     settings = Settings.model_validate({"agent": {"name": "mira", "models": ["scripted:model"], **agent}, "home": home})

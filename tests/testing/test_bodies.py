@@ -1,4 +1,4 @@
-"""What is sent to a stub server is held to the laws of histories."""
+"""What is sent to a stub server is held to the laws of histories and prefixes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from bumble_ollama.requests import encode_fields, encode_message
 
 from bumble_core.chat import encode_request
-from bumble_core.testing.bodies import check_body, messages_of
+from bumble_core.testing.bodies import BodyChecker, check_body, messages_of
 from bumble_core.testing.stub_server import StubReply, StubRequest, StubServer
 from bumble_core.types.inference import Request
 from bumble_core.types.messages import ToolCall, ToolResult, assistant, system, tool_message, user
@@ -97,3 +97,57 @@ async def test_a_function_answers_from_the_request() -> None:
     async with StubServer(echo) as stub:
         answers = [(await post(stub, said({"role": "user", "content": text}))).text for text in ("one", "two")]
     assert answers == ["one", "two"]
+
+
+def body(*messages: tuple[str, str], system: str = "You are kind.") -> dict[str, object]:
+    told = [{"role": role, "content": text} for role, text in (("system", system), *messages)]
+    return {"model": "m", "messages": told}
+
+
+TAIL = "\n\n[Turn context]\nnoon"
+HI, HELLO = ("user", "hi"), ("assistant", "Hello.")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (body(("user", f"hi{TAIL}")), body(HI, HELLO, ("user", f"more{TAIL}"))),
+        (body(HI, HELLO, ("user", f"one{TAIL}")), body(HI, HELLO, ("user", f"two{TAIL}"))),
+        (body(HI, HELLO, ("user", "[Turn context]\nnoon")), body(HI, HELLO, ("user", "then"), HELLO, ("user", "x"))),
+        (body(HI, HELLO, ("user", f"one{TAIL}")), body(("user", "other"), HELLO, ("user", f"one{TAIL}"))),
+        (body(("user", f"hi{TAIL}")), body(("user", f"hi{TAIL}"), system="You are stern.")),
+        (body(HI, HELLO, ("user", "long text"), HELLO, ("user", "x")), body(HI, ("assistant", "H"), ("user", "y"))),
+    ],
+    ids=["goes-on", "begins-alike", "a-whole-tail", "another-one", "another-agent", "compacted"],
+)
+def test_bodies_that_keep_their_prefix_pass(before: dict[str, object], after: dict[str, object]) -> None:
+    checker = BodyChecker()
+    checker.check(before)
+    checker.check(after)
+
+
+@pytest.mark.parametrize(
+    ("after", "problem"),
+    [
+        (body(HI, HELLO, ("user", "another word"), HELLO, ("user", "two")), "the prefix changed"),
+        (body(HI, HELLO, ("user", "one"), HELLO, ("user", "two"), system="It is noon."), "the system prompt changed"),
+    ],
+    ids=["other-words", "a-clock-above"],
+)
+def test_bodies_that_break_the_prefix_are_found(after: dict[str, object], problem: str) -> None:
+    checker = BodyChecker()
+    checker.check(body(HI, HELLO, ("user", f"one{TAIL}")))
+    with pytest.raises(AssertionError, match=problem):
+        checker.check(after)
+
+
+async def test_a_stub_server_holds_bodies_to_the_prefix() -> None:
+    stub = StubServer([StubReply(body=[b"ok"])])
+    with pytest.raises(AssertionError, match="the prefix changed"):
+        await ask_all(stub, body(HI, HELLO, ("user", "one")), body(HI, HELLO, ("user", "other"), HELLO, ("user", "x")))
+
+
+async def ask_all(stub: StubServer, *bodies: dict[str, object]) -> None:
+    async with stub, httpx.AsyncClient() as client:
+        for each in bodies:
+            await client.post(stub.url, json=each)
