@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import structlog
 
 from .acting import Hands, answer
+from .circles import goes_in_circles
 from .contract import kept
 from .delivery import Mouth
 from .errors import BudgetSpent, InferenceError
@@ -135,7 +136,7 @@ class TurnLoop:
         return turn
 
     def _escalated(self, turn: TurnContext) -> TurnContext:
-        after = escalated(turn, self.settings) if turn.cuts else turn
+        after = escalated(turn, self.settings) if turn.cuts and not _is_lost(turn) else turn
         if after is not turn:
             self.emit(Routed(after.input.id, after.route))
         return after
@@ -172,6 +173,8 @@ class TurnLoop:
         return turn.judged(verdict)
 
     def _limit_reached(self, turn: TurnContext) -> str:
+        if _is_lost(turn):
+            return "the reply was cut while it said the same again and again"
         if turn.is_unfinished and turn.steps_left:
             return f"the reply was cut by its length {turn.cuts} times in a row"
         if turn.limits.max_steps < limits_of(self.settings).max_steps:
@@ -223,7 +226,12 @@ def _may_be_over(turn: TurnContext) -> bool:
     """Tell whether the step may be the turn's last: words, a wish to end, or delivered texts and nothing else."""
     if turn.has_called:
         return turn.end_requested or turn.said_in_a_row > 0
-    return not turn.is_unfinished or turn.cuts >= _MOST_CUTS
+    return not turn.is_unfinished or turn.cuts >= _MOST_CUTS or _is_lost(turn)
+
+
+def _is_lost(turn: TurnContext) -> bool:
+    """Tell whether a reply that was cut would only go on saying the same."""
+    return turn.is_unfinished and goes_in_circles(turn.reply)
 
 
 def limits_of(settings: Settings) -> Limits:

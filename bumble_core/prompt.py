@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 _TURN_HEADER = "[Turn context]"  # the words of Bumblebee's Cognition page
+_LONGEST_REMARK = 80  # characters
 _PLACE = 50  # of a section that names none
 _KEPT_TEXTS = 16  # of one section; as many sessions can have a text of their own without rendering it in turns
 _LONGEST_LOOK_S = 30.0
@@ -80,7 +81,7 @@ class Prompt:
     async def _context(self, turn: TurnContext) -> str:
         texts = [text for section in self._turn if (text := await _rendered(section, turn))]
         text = _joined(fitted(texts, self._limits.context))
-        return f"{_TURN_HEADER}\n{framed('context', text)}" if text else ""
+        return f"{_TURN_HEADER}\n{text if _is_remark(text) else framed('context', text)}" if text else ""
 
 
 class _Kept:
@@ -109,6 +110,11 @@ class _Kept:
                 return next(reversed(self._texts.values()), ""), False
             self._texts[key] = text
             return _recent(self._texts, key), True
+
+
+def _is_remark(text: str) -> bool:
+    """Tell whether a text is a line that nothing can hide in, like the time: small models trip over a frame."""
+    return len(text) <= _LONGEST_REMARK and not set("\n\r<>[]") & set(text)
 
 
 def prompt_limits(settings: Cognition) -> Limits:

@@ -10,7 +10,18 @@ import pytest
 ROOT = Path(__file__).parent.parent
 KERNEL = ROOT / "bumble_core"
 FLOORS = [
-    {"errors", "types", "deferred", "patience", "framing", "secrecy", "printable", "steering", "text_tokens"},
+    {
+        "errors",
+        "types",
+        "deferred",
+        "patience",
+        "framing",
+        "circles",
+        "secrecy",
+        "printable",
+        "steering",
+        "text_tokens",
+    },
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
     | {"consent", "outputs", "account", "nudge", "merging", "languages"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}

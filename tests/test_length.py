@@ -84,7 +84,7 @@ async def test_a_turn_that_is_cut_for_ever_ends_with_what_was_written(runtime: B
 
 
 async def test_after_three_cuts_the_model_is_told_to_write_pieces_that_fit(runtime: Build) -> None:
-    replies = [cut("x" * 3000), cut("y" * 3000), cut("z" * 3000)]
+    replies = [cut("".join(f"{number:06}" for number in range(start, start + 500))) for start in (0, 500, 1000)]
     last = [calling("write_file", path="a.txt", text="x" * 1500), assistant("It is in a.txt.")]
     built, script = build(runtime, *replies, *last)
     async with built:
@@ -158,3 +158,12 @@ async def test_words_that_were_cut_are_not_forced_into_a_call(runtime: Build) ->
         turn = await built.answer("1 + 1")
     assert turn.text == "It is 2."
     assert [request.tool_choice for request in script.requests[-2:]] == ["required", "auto"]
+
+
+async def test_a_reply_that_was_cut_while_it_went_in_circles_is_not_continued(runtime: Build) -> None:
+    built, script = build(runtime, cut("The sea. " + "It is blue. " * 60), assistant("never asked"))
+    async with built:
+        turn = await built.answer("Why?")
+    assert (turn.status, len(script.requests), turn.route.profile.name) == ("capped", 1, "reflex")
+    assert turn.error == "the reply was cut while it said the same again and again"
+    assert turn.delivered[0].startswith("The sea. It is blue.")
