@@ -141,6 +141,7 @@ class JobExecutor:
             "changes": changes,
             "removed": result.removed,
             "cursor": (before, view.turns[result.read - 1].number if result.read else before),
+            "models": view.models,
             "model": result.model,
             "attempts": result.attempts,
         }

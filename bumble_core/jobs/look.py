@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..errors import DocumentError
 from ..ports import Documents, Sessions
 from ..types.documents import Document
 from ..types.jobs import JobSpec, JobState, Situation, When
@@ -42,8 +44,13 @@ async def watched_by(spec: JobSpec, documents: Documents) -> dict[str, Document]
 
 
 async def read_all(documents: Documents, paths: Iterable[str]) -> dict[str, Document]:
-    """Read documents by path; one that ends in `/` stands for all below it."""
-    wanted: dict[str, None] = {}
+    """Read documents by path; one that ends in `/` stands for all below it that are text."""
+    found: dict[str, Document] = {}
     for path in paths:
-        wanted |= dict.fromkeys(await documents.list(path.rstrip("/")) if path.endswith("/") else (path,))
-    return {path: await documents.read(path) for path in wanted}
+        if not path.endswith("/"):
+            found[path] = await documents.read(path)
+            continue
+        for each in await documents.list(path.rstrip("/")):
+            with suppress(DocumentError):  # a picture beside a skill, say
+                found[each] = await documents.read(each)
+    return found

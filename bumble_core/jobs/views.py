@@ -18,7 +18,10 @@ _MOST_TURNS = 50
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """`window` is what a request may fill, in tokens."""
+    """`window` is what a request may fill, in tokens.
+
+    Where no model is configured, a job asks those that the conversation found.
+    """
 
     sessions: Sessions
     documents: Documents
@@ -29,17 +32,18 @@ class Views:
     async def build(self, spec: JobSpec, state: JobState, record: RunRecord) -> JobView:
         """Return the documents and the oldest turns after the cursor that fit a request beside them."""
         documents = await read_all(self.documents, (*spec.inputs, *spec.outputs))
-        model = record.models[0] if record.models else None
+        turns = await self.sessions.turns(after=state.cursor, limit=_MOST_TURNS)
+        models = record.models or _asked_last(turns)
+        model = models[0] if models else None
         taken = self.counter.count(tuple(user(each.text) for each in documents.values()), (), model)
         room = max(int(self.window * _SHARE) - taken, int(self.window * _LEAST))
-        turns = await self.sessions.turns(after=state.cursor, limit=_MOST_TURNS)
         return JobView(
             run_id=record.id,
             at=self.clock.now(),
             turns=self._fitting(turns, room, model),
             unread=await self.sessions.count(after=state.cursor),
             documents=documents,
-            models=record.models,
+            models=models,
             room_tokens=room,
             note=state.note,
         )
@@ -50,3 +54,7 @@ class Views:
             if room < 0:
                 return turns[: max(1, shown)]
         return turns
+
+
+def _asked_last(turns: tuple[Turn, ...]) -> tuple[ModelRef, ...]:
+    return next((turn.route.models for turn in reversed(turns) if turn.route is not None), ())

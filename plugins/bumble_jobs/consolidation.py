@@ -102,7 +102,7 @@ class Consolidation:
             summary="; ".join([", ".join(told), *draft.told]),
             read=len(shown.turns),
             writes=(Write(path=WORKING_MEMORY, text=text),),
-            removed=draft.removed,
+            removed=draft.left_out,
             note=authorship.after(WORKING_MEMORY, draft.own, draft.rights).note,
             model=answer.model,
             attempts=answer.attempts,

@@ -13,12 +13,13 @@ from .sections import items
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A move returns the next draft. `removed` quotes what is no longer there; `told` says what was not done, and why.
+    """A move returns the next draft. `removed` has the texts that are gone; `told` says what was not done, and why.
 
     `wrote` are the fingerprints of what this run wrote.
     """
 
     path: str
+    before: MemoryFile
     file: MemoryFile
     rights: Rights
     wrote: frozenset[str] = frozenset()
@@ -31,6 +32,14 @@ class Draft:
 
     def is_own(self, entry: Entry) -> bool:
         return entry.fingerprint in self.wrote or self.rights.may_change(entry)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Quote everything of the file before that is not in it any more, origins that changed included."""
+        kept = {entry.raw.strip() for entry in self.file.entries}
+        changed = (entry for entry in self.before.entries if entry.raw.strip() not in kept)
+        lines = (f"{entry.text} {entry.origin or ''}".strip() for entry in changed if entry.text not in self.removed)
+        return tuple(dict.fromkeys((*self.removed, *lines)))
 
     def telling(self, what: str) -> Draft:
         return replace(self, told=(*self.told, what))
@@ -127,7 +136,7 @@ class Draft:
 def begin(path: str, text: str, headings: tuple[str, ...], authorship: Authorship) -> Draft:
     """Return the draft of a file as it stands."""
     file = read_file(text, headings)
-    return Draft(path=path, file=file, rights=authorship.of(path, file.entries))
+    return Draft(path=path, before=file, file=file, rights=authorship.of(path, file.entries))
 
 
 def differing(entry: Entry, theirs: Sequence[Entry]) -> Entry:

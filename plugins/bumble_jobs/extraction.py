@@ -148,7 +148,7 @@ class SemanticExtraction:
             summary="; ".join([summary, *told, *(each for draft in drafts.values() for each in draft.told)]),
             read=len(shown.turns),
             writes=tuple(Write(path=path, text=draft.file.completed().text) for path, draft in drafts.items()),
-            removed=tuple(text for draft in drafts.values() for text in draft.removed),
+            removed=tuple(text for draft in drafts.values() for text in draft.left_out),
             note=authorship.note,
             model=answer.model,
             attempts=answer.attempts,

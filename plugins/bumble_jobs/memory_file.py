@@ -52,8 +52,8 @@ class MemoryFile:
         return self._mapped(lambda piece: () if id(piece) in left else (piece,))
 
     def exchanged(self, old: Entry, new: Entry) -> MemoryFile:
-        """Return the file with `new` in the place of `old`; one below another heading is appended there."""
-        if old.heading != new.heading:
+        """Return the file with `new` in the place of `old`; below another heading, or without `old`, it is appended."""
+        if old.heading != new.heading or all(piece is not old for piece in self.entries):
             return self.without([old]).appended(new)
         written = self._written(new)
         return self._mapped(lambda piece: (written if piece is old else piece,))

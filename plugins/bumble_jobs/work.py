@@ -19,14 +19,14 @@ from .transcript import Shown, show
 
 M = TypeVar("M", bound=BaseModel)
 
-_LONGEST_REPLY = 1500  # tokens
+_SHORTEST_REPLY, _LONGEST_REPLY = 128, 1500  # tokens
 _SHARE_OF_WINDOW = 4  # a reply takes at most one part in so many
 _SMALLER = 3  # times that the record is halved for a model which cannot hold it
 
 
 def profile(settings: Settings) -> Profile:
     """Return how jobs ask: soberly, and for a reply that leaves room for the record."""
-    most = min(_LONGEST_REPLY, max(256, settings.cognition.max_context_tokens // _SHARE_OF_WINDOW))
+    most = min(_LONGEST_REPLY, max(_SHORTEST_REPLY, settings.cognition.max_context_tokens // _SHARE_OF_WINDOW))
     return Profile(name="job", max_tokens=most, temperature=0.2)
 
 

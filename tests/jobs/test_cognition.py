@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from bumble_core import InferenceError, assemble, assistant
 from bumble_core.errors import Unreachable
@@ -69,9 +70,15 @@ class Mind:
 
 @pytest.fixture
 def agent(settings: Callable[..., Any]) -> Build:
-    def build(mind: Callable[[Request], Any], *, clock: Any = None, models: Sequence[str] = ("scripted:model",)) -> Any:
+    def build(
+        mind: Callable[[Request], Any],
+        *,
+        clock: Any = None,
+        models: Sequence[str] = ("scripted:model",),
+        others: Sequence[str] = (),
+    ) -> Any:
         script = ScriptedProvider([mind] * 500)
-        plugins = {**construct_shipped("router", "judge", "compactor", "jobs"), "scripted": script}
+        plugins = {**construct_shipped("router", "judge", "compactor", "jobs", *others), "scripted": script}
         found = settings(agent={"models": list(models)})
         return assemble(found, plugins=plugins, discovers=False, clock=clock or SimulatedClock(), run_jobs=True)
 
@@ -144,6 +151,50 @@ async def test_what_a_person_wrote_between_two_runs_is_still_there(agent: Build)
         text = file.read_text()
     assert "- Call Ada\n- Task of turn 12 [turn 12]\n" in text
     assert text.endswith("\n## Mine\n\nkeep\n")
+
+
+class Critic(Mind):
+    """Finds fault with every turn, and keeps the requests of turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Request] = []
+
+    @override
+    def __call__(self, request: Request) -> Message | Completion:
+        if request.purpose == "turn":
+            self.asked.append(request)
+        return super().__call__(request)
+
+    @override
+    def answers(self, turns: Sequence[int]) -> dict[str, Any]:
+        given = super().answers(turns)
+        fault = {"text": "No tea was made.", "turn": turns[-1]}
+        return given | {REVIEW: given[REVIEW] | {"verdict": "fail", "issues": [fault]}}
+
+
+async def test_the_next_turn_sees_the_last_verdict_and_its_issues(agent: Build) -> None:
+    mind = Critic()
+    async with agent(mind, others=("memory",)) as runtime:
+        await talk(runtime, 2)
+    first, second = ("".join(message.text for message in request.messages) for request in mind.asked)
+    assert "No tea was made." not in first
+    assert "No tea was made." in second
+    assert "fail" in second
+
+
+async def test_a_skill_that_is_added_is_in_the_catalog_after_the_next_turn(agent: Build) -> None:
+    async with agent(Mind()) as runtime:
+        await runtime.jobs.settle(5)
+        folder: Path = runtime.home / "memory/skills/tea"
+        folder.mkdir(parents=True)
+        folder.joinpath("SKILL.md").write_text("---\nname: tea\ndescription: How tea is made.\n---\nBoil water.\n")
+        folder.joinpath("kettle.png").write_bytes(b"\x89PNG\xff")
+        await talk(runtime, 2)
+        outcomes = [record.outcome for record in await records(runtime, "skill_catalog")]
+        catalog = await runtime.documents.read("cognition/state/skill_catalog.md")
+    assert "- tea: How tea is made. (skills/tea/SKILL.md)\n" in catalog.text
+    assert outcomes == ["success", "success"]
 
 
 def unreachable(request: Request) -> Message | InferenceError:

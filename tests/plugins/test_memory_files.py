@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import settings as examples_of
 from hypothesis import strategies as st
 
+from bumble_core.jobs.losses import lost_share
 from tests.depth import examples
 
 FACTS, GUESSES = "Confirmed Facts", "Grounded Inferences"
@@ -196,6 +197,24 @@ def test_what_a_person_took_away_does_not_come_back() -> None:
 def test_what_a_locked_section_says_is_not_said_again() -> None:
     draft = begin(PATH, "## [locked] me\n- Likes tea\n", HEADINGS, Authorship()).added(entry("likes tea"))
     assert draft.file.entries == ()
+
+
+def test_an_entry_that_was_changed_meanwhile_is_still_followed_by_what_replaces_it() -> None:
+    text, authorship = written(entry("Likes tea", 3))
+    draft = again(text, authorship)
+    (old,) = draft.file.entries
+    draft = draft.added(entry("likes tea", 9)).exchanged([old], entry("Likes coffee", 12), is_traced=False)
+    assert [each.text for each in draft.file.entries] == ["Likes tea", "Likes coffee"]
+
+
+def test_an_origin_that_changed_counts_as_left_out_and_is_quoted() -> None:
+    text, authorship = written(*(entry(f"Fact number {number}", 3) for number in range(8)))
+    draft = again(text, authorship)
+    for number in range(8):
+        draft = draft.added(entry(f"fact number {number}", 9))
+    assert draft.left_out[:2] == ("Fact number 0 [turn 3]", "Fact number 1 [turn 3]")
+    assert lost_share(text, draft.file.text, draft.left_out) == 0
+    assert lost_share(text, draft.file.text, ()) == 0.8
 
 
 def test_a_file_that_is_full_loses_its_oldest_entries_of_the_weakest_heading_first() -> None:
