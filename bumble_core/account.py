@@ -34,6 +34,13 @@ class Account:
     def auxiliary_calls(self) -> int:
         return self.calls.total() - self.calls[TURN]
 
+    def since(self, calls: int, before: Spent | None, purpose: str) -> tuple[int, Spent | None]:
+        """Return what requests of a purpose took after `calls` of them had taken `before`; None for no answer."""
+        new, after = self.calls[purpose] - calls, self.spent.get(purpose)
+        if after is None or after == before:
+            return new, None
+        return new, after if before is None else after - before
+
     @property
     def is_limited(self) -> bool:
         """Tell whether tokens or money are limited, so that requests have to be estimated."""

@@ -204,8 +204,13 @@ def bumble_router(inference: Inference, languages: tuple[LanguagePack, ...], set
 
 
 @_slot
-def bumble_judge(inference: Inference, languages: tuple[LanguagePack, ...], settings: Settings) -> Judge:
-    """Decide whether a turn may end. `languages` has one pack a language."""
+def bumble_judge(
+    inference: Inference, tools: Mapping[str, Tool], languages: tuple[LanguagePack, ...], settings: Settings
+) -> Judge:
+    """Decide whether a turn may end.
+
+    `tools` is what the model could have called, by name; `languages` has one pack a language.
+    """
     raise NotImplementedError
 
 

@@ -13,26 +13,22 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-import structlog
-
 from .acting import Hands, answer
 from .circles import goes_in_circles
-from .contract import kept
 from .delivery import Mouth
 from .errors import BudgetSpent, InferenceError
 from .journal import Journal
+from .judging import Bench
 from .ports import Emit, Inference, Judge, Router, SignalSource, TokenCounter
 from .prompt import Prompt
 from .room import Room
 from .routing import default_route, escalated, routed
 from .steering import Steering
 from .thinking import Mind
-from .types.events import Judged, PromptCompiled, Routed, Steered
+from .types.events import PromptCompiled, Routed, Steered
 from .types.messages import ResultStatus, assistant, user
 from .types.settings import Settings
-from .types.turn import Limits, TurnContext, TurnInput, Verdict
-
-log = structlog.get_logger(__name__)
+from .types.turn import Limits, TurnContext, TurnInput
 
 BROKEN_OFF = "[This reply broke off here and was not finished.]"
 _MOST_CUTS = 4  # replies in words that are cut, in a row; a weak model does not find an end by itself
@@ -59,6 +55,7 @@ class TurnLoop:
     settings: Settings
     journal: Journal
     mind: Mind
+    bench: Bench
     hands: Hands
     mouth: Mouth
     emit: Emit
@@ -112,7 +109,7 @@ class TurnLoop:
                 continue
             if turn.is_unfinished:
                 break
-            turn = await self._judge(turn)
+            turn = await self.bench.judged(turn)
             yield turn
             is_done = turn.verdicts[-1].done
             if is_done and not (self.steering and turn.steps_left):
@@ -152,25 +149,6 @@ class TurnLoop:
         async with aclosing(self.hands.act(turn)) as acted:
             async for after in acted:
                 yield after
-
-    async def _judge(self, turn: TurnContext) -> TurnContext:
-        """Ask whether the turn may end; push-backs that are used up end it as it is.
-
-        A step of `say` alone is no wish to end: without a judge's word the turn goes on, and its no is not counted.
-        """
-        only_said = turn.said_in_a_row > 0
-        if turn.pushbacks >= turn.limits.max_pushbacks and turn.visible_text and not only_said:
-            verdict = Verdict(done=True, decided_by="kernel", reason="the judge's push-backs are used up")
-        else:
-            try:
-                verdict = kept(await self.stages.judge.judge(turn), Verdict, "the judge")
-            except Exception as error:
-                log.warning("judge.failed", judge=type(self.stages.judge).__name__, error=repr(error))
-                verdict = Verdict(done=not only_said, decided_by="kernel", reason=f"the judge failed: {error}")
-        on = "say" if only_said else "end_turn" if turn.end_requested else "words"
-        verdict = verdict.model_copy(update={"on": on})
-        self.emit(Judged(turn.input.id, verdict))
-        return turn.judged(verdict)
 
     def _limit_reached(self, turn: TurnContext) -> str:
         if _is_lost(turn):

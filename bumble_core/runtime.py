@@ -33,7 +33,7 @@ from .types.inference import ModelRef
 from .types.messages import user
 from .types.plugins import Choice, PluginReport
 from .types.settings import Settings
-from .types.turn import Origin, Turn, TurnInput
+from .types.turn import GatePolicy, Origin, Turn, TurnInput
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +52,7 @@ class HowToAnswer(TypedDict, total=False):
     origin: Origin
     models: tuple[ModelRef, ...]
     when_busy: WhenBusy
+    gate: GatePolicy | None
 
 
 class Runtime:
@@ -89,12 +90,14 @@ class Runtime:
         origin: Origin = "user",
         models: tuple[ModelRef, ...] = (),
         when_busy: WhenBusy = "queue",
+        gate: GatePolicy | None = None,
     ) -> TurnHandle:
         """Begin a turn on the running event loop.
 
         `models` is the order for this turn alone; empty takes the user's choice, then `agent.models`. Where a turn of
         the same session still runs, `queue` has the new one wait for it; `steer` adds `text` to the one that runs in
-        this runtime instead and returns its handle, as long as it listens: it answers where it was asked.
+        this runtime instead and returns its handle, as long as it listens: it answers where it was asked. `gate` is
+        how the turn's endings are judged; None leaves it to the settings and the surface.
 
         Raises:
             ConfigError: no model is configured, or there is no such surface.
@@ -113,6 +116,7 @@ class Runtime:
             message=user(text),
             origin=origin,
             surface=place.name,
+            gate=gate or self.settings.gate.policy_for(place.name),
             models=order,
             started=self.parts.clock.now(),
         )

@@ -10,6 +10,7 @@ from .account import Account
 from .acting import Hands
 from .delivery import Mouth
 from .journal import Journal
+from .judging import Bench
 from .loop import TurnLoop, limits_of
 from .parts import Parts
 from .ports import Emit, Surface
@@ -81,11 +82,13 @@ def _loop(parts: Parts, input: TurnInput, mouth: Mouth, account: Account, emit: 
         mouth=mouth,
         emit=emit,
     )
+    bench = Bench(judge=stages.judge, settings=parts.settings.gate, account=account, emit=emit)
     return TurnLoop(
         stages=stages,
         settings=parts.settings,
         journal=journal,
         mind=mind,
+        bench=bench,
         hands=hands,
         mouth=mouth,
         emit=emit,

@@ -136,7 +136,7 @@ class Wiring:
             ),
             counter=counter,
             inference=meter,
-            judge=self._slot("judge", Judge, inference=meter, languages=languages, settings=settings),
+            judge=self._slot("judge", Judge, inference=meter, tools=tools, languages=languages, settings=settings),
         )
         cognition = settings.agent.cognition
         executor = JobExecutor(

@@ -85,6 +85,7 @@ def _row(key: Key, place: Place, defaults: Mapping[Key, object]) -> str:
 
 
 _WORDS: Mapping[Key, str] = {
+    ("gate", "surfaces", "NAME"): type(Settings().gate).model_fields["surfaces"].description or "",
     ("cognition", "model_windows", "NAME"): type(Settings().cognition).model_fields["model_windows"].description or "",
     ("plugins", "NAME"): "The own section of the plugin of that name; its documentation has the keys.",
     ("tools", "timeouts", "NAME"): type(Settings().tools).model_fields["timeouts"].description or "",

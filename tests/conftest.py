@@ -47,7 +47,8 @@ def settings(tmp_path: Path) -> Callable[..., Settings]:
     """Build a configuration for a scripted model; keyword arguments replace sections."""
 
     def build(**sections: Any) -> Settings:
-        base = {"agent": {"models": ["scripted:model"]}, "home": tmp_path / "home"}
+        base: dict[str, Any] = {"agent": {"models": ["scripted:model"]}, "home": tmp_path / "home"}
+        base["gate"] = {"policy": "heuristics"}  # a test of the gate asks for its judge
         return Settings.model_validate({**base, **sections})
 
     return build
@@ -64,7 +65,7 @@ def runtime(settings: Callable[..., Settings]) -> Callable[..., tuple[Runtime, S
         system_may_change: bool = False,
         **sections: Any,
     ) -> tuple[Runtime, ScriptedProvider]:
-        script = ScriptedProvider(replies, system_may_change=system_may_change)
+        script = ScriptedProvider(replies, system_may_change=system_may_change, asides={})
         offered = {
             **construct_shipped("router", "judge", "compactor", "jobs", "talk"),
             "scripted": script,

@@ -41,7 +41,9 @@ async def _turn(home: str, session: str, input: str, model: CaseScript) -> Turn:
         "scripted": model,
         "own": Tools(quick, slow),
     }
-    found = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home})
+    found = Settings.model_validate(
+        {"agent": {"models": ["scripted:model"]}, "home": home, "gate": {"policy": "heuristics"}}
+    )
     async with assemble(found, plugins=plugins, discovers=False, run_jobs=False) as runtime:
         return await runtime.answer(input, session=session)
 

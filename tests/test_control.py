@@ -118,7 +118,7 @@ async def test_a_stream_tells_everything_in_its_order(runtime: Build) -> None:
     adds = ToolCall(name="add", arguments={"a": 1, "b": 1})
     replies = [assistant("Let me see.", says, adds), ContextOverflow("too long", 1_500), assistant("It is 2.")]
     built, _ = runtime(
-        assistant("Read."),
+        assistant("Those are many words."),
         *replies,
         plugins={"own": Tools(add)},
         cognition={"history_compression": {"enabled": False}},

@@ -101,7 +101,7 @@ def test_model_inside_the_process_answers(installed: Installed, model_file: Path
 
 @pytest.mark.slow
 def test_model_inside_the_process_goes_on_with_a_conversation(installed: Installed, model_file: Path) -> None:
-    variables = {"BUMBLE_MODELS": str(model_file.parent)}
+    variables = {"BUMBLE_MODELS": str(model_file.parent), "BUMBLE__GATE__POLICY": "heuristics"}
     first = installed.bumble("run", "--session", "s", "--model", "local:smollm2", QUESTION, **variables)
     second = installed.bumble("run", "--continue", "--json", "--model", "local:smollm2", "And another?", **variables)
     shown = json.loads(installed.bumble("sessions", "show", "s", "--json").out)

@@ -22,7 +22,7 @@ EXAMPLES = CHECKOUT / "examples"
 ENTITY = EXAMPLES / "entity.yaml"
 POINTS = shipped_entry_points()["bumble_core.plugins"]
 NOT_DEFAULTS = ("home", "agent.models", "cognition.model_windows", "stages", "prefer", "plugins", "jobs")
-NOT_DEFAULTS += ("cognition.prices", "tools.rules", "tools.timeouts")
+NOT_DEFAULTS += ("gate.surfaces", "cognition.prices", "tools.rules", "tools.timeouts")
 
 PACKAGES = sorted(path.parent.name for path in EXAMPLES.glob("*/pyproject.toml"))
 SCRIPTS = {

@@ -25,7 +25,7 @@ FLOORS = [
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
     | {"consent", "outputs", "account", "nudge", "merging", "languages"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
-    | {"broadcast", "watching", "journal", "atomic", "approvals", "routing"},
+    | {"broadcast", "watching", "journal", "judging", "atomic", "approvals", "routing"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},
     {"http", "acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"thinking"},

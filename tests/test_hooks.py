@@ -135,7 +135,9 @@ async def test_bumble_compaction_phases_runs_when_the_configuration_names_it(run
     kept = Kept()
     plugins = {"own": offers("bumble_compaction_phases", [Forget()]), "kept": offers("bumble_observers", [kept])}
     cognition = {**SMALL, "history_compression": {"phases": ["forget"]}}
-    built, script = runtime(assistant("Rosebud"), assistant("two"), plugins=plugins, cognition=cognition)
+    built, script = runtime(
+        assistant("Rosebud was its name."), assistant("And two it is, then."), plugins=plugins, cognition=cognition
+    )
     async with built:
         await built.answer(LONG)
         await built.answer(LONG)
@@ -266,7 +268,9 @@ class Heavy:
 async def test_bumble_token_counter_decides_when_a_request_is_too_long(runtime: Build) -> None:
     kept = Kept()
     plugins = {"heavy": offers("bumble_token_counter", Heavy()), "kept": offers("bumble_observers", [kept])}
-    built, _ = runtime(assistant("Rosebud"), assistant("two"), plugins=plugins, cognition=SMALL)
+    built, _ = runtime(
+        assistant("Rosebud was its name."), assistant("And two it is, then."), plugins=plugins, cognition=SMALL
+    )
     async with built:
         await built.answer("short")
         await built.answer("short")
@@ -328,7 +332,9 @@ async def test_bumble_judge_holds_a_turn_open_with_its_nudge(runtime: Build) -> 
 
 async def test_bumble_compactor_makes_the_room(runtime: Build) -> None:
     plugins = {"own": offers("bumble_compactor", Forget())}
-    built, script = runtime(assistant("Rosebud"), assistant("two"), plugins=plugins, cognition=SMALL)
+    built, script = runtime(
+        assistant("Rosebud was its name."), assistant("And two it is, then."), plugins=plugins, cognition=SMALL
+    )
     async with built:
         await built.answer(LONG)
         turn = await built.answer(LONG)

@@ -54,7 +54,9 @@ async def asking(home: Path) -> AsyncIterator[Asking]:
     async with StubServer([sse_reply(openai_stream(assistant("Hello there.")))]) as stub:
         endpoint = Endpoint("stub", OpenAIConfig(base_url=f"{stub.url}/v1"), SystemClock(), home, SystemFiles())
         plugins = {**construct_shipped("router", "judge", "compactor", "talk"), "stub": OneEndpoint(endpoint)}
-        settings = Settings.model_validate({"agent": {"models": ["stub:m"]}, "home": home})
+        settings = Settings.model_validate(
+            {"agent": {"models": ["stub:m"]}, "home": home, "gate": {"policy": "heuristics"}}
+        )
         async with assemble(settings, plugins=plugins, discovers=False, run_jobs=False) as runtime:
             yield Asking(runtime, stub, endpoint)
 

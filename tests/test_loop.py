@@ -139,7 +139,7 @@ async def test_overflow_is_compacted_once_and_asked_again(runtime: Build) -> Non
 async def test_say_is_delivered_and_the_model_is_told(runtime: Build) -> None:
     built, script = runtime(calling("say", message="Hello there"), calling("end_turn"))
     async with built:
-        turn = await built.answer("hi")
+        turn = await built.answer("go")
     assert (turn.status, turn.delivered) == ("done", ("Hello there",))
     assert script.requests[1].messages[-2].tool_results[0].content == "delivered to the user"
 

@@ -77,7 +77,9 @@ def running(home: Path, stub: StubServer, notes: Notes, provider: str, **config:
         **construct_shipped("router", "judge", "compactor", "jobs", provider, **section),
         "own": Tools(notes.read_note, notes.list_notes, notes.write_note),
     }
-    found = Settings.model_validate({"agent": {"models": [f"{provider}:m"]}, "home": home / "home"})
+    found = Settings.model_validate(
+        {"agent": {"models": [f"{provider}:m"]}, "home": home / "home", "gate": {"policy": "off"}}
+    )
     with assemble(found, plugins=plugins, discovers=False, run_jobs=False, clock=StillClock()) as runtime:
         yield runtime
 

@@ -15,7 +15,7 @@ from ..sync_door import LoopThread
 from ..turn_handle import TurnHandle
 from ..types.base import new_id
 from ..types.inference import ModelRef
-from ..types.turn import Turn
+from ..types.turn import GatePolicy, Turn
 from . import exit_codes
 from .activity import Activity, say
 from .assembled import assembled
@@ -40,7 +40,9 @@ Ctrl-C stops the agent's turn. Put a blank before text that begins with a slash.
 @click.command()
 @conversation_options
 @common_options("config", "home", "strict")
-def chat(common: Common, session: str | None, continues: bool, models: tuple[ModelRef, ...]) -> int:
+def chat(
+    common: Common, session: str | None, continues: bool, models: tuple[ModelRef, ...], gate: GatePolicy | None
+) -> int:
     """Talk with the agent in the terminal.
 
     Each line is a message; `/help` lists what else can be typed. In a pipe each line is a turn, and the exit status
@@ -55,7 +57,7 @@ def chat(common: Common, session: str | None, continues: bool, models: tuple[Mod
     try:
         door.run(runtime.ready())
         name = door.run(session_for(runtime, session, continues=continues))
-        return Chat(door, runtime, surface, name, models).talk()
+        return Chat(door, runtime, surface, name, models, gate=gate).talk()
     finally:
         door.stop()
 
@@ -64,12 +66,20 @@ class Chat:
     """One sitting: reads texts, gives them to the agent, and does what a `/command` says."""
 
     def __init__(
-        self, door: LoopThread, runtime: Runtime, surface: Surface, session: str, models: tuple[ModelRef, ...]
+        self,
+        door: LoopThread,
+        runtime: Runtime,
+        surface: Surface,
+        session: str,
+        models: tuple[ModelRef, ...],
+        *,
+        gate: GatePolicy | None,
     ) -> None:
         self._door = door
         self._runtime = runtime
         self._session = session
         self._given = models
+        self._gate: GatePolicy | None = gate
         self._surface = surface
         self._typed = Typed(runtime.home / "chat_history", runtime.parts.files)
         self._status = exit_codes.FINE
@@ -147,7 +157,9 @@ class Chat:
 
     async def _start(self, text: str) -> TurnHandle:
         self._given = await models_for(self._runtime, self._given)
-        return self._runtime.start(text, session=self._session, surface=self._surface, models=self._given)
+        return self._runtime.start(
+            text, session=self._session, surface=self._surface, models=self._given, gate=self._gate
+        )
 
     async def _stop(self, handle: TurnHandle) -> Turn:
         if isinstance(self._surface, TerminalSurface):

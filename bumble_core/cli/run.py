@@ -15,7 +15,7 @@ import click
 
 from ..builtin.surfaces import NoSurface, TerminalSurface
 from ..types.inference import ModelRef
-from ..types.turn import Turn
+from ..types.turn import GatePolicy, Turn
 from .activity import Activity, say
 from .assembled import assembled
 from .options import Common, common_options
@@ -33,6 +33,7 @@ class Asked:
     continues: bool
     models: tuple[ModelRef, ...]
     quiet: bool
+    gate: GatePolicy | None
 
 
 @click.command()
@@ -41,7 +42,13 @@ class Asked:
 @click.option("--quiet", "-q", is_flag=True, help="Show neither the model that was found nor the tools at work.")
 @common_options("config", "home", "strict", "json")
 def run(
-    common: Common, text: str | None, session: str | None, continues: bool, models: tuple[ModelRef, ...], quiet: bool
+    common: Common,
+    text: str | None,
+    session: str | None,
+    continues: bool,
+    models: tuple[ModelRef, ...],
+    gate: GatePolicy | None,
+    quiet: bool,
 ) -> int:
     """Answer one message.
 
@@ -50,7 +57,7 @@ def run(
 
     The exit status is 0 when the turn is done, 1 when it failed or was stopped at a limit, 130 after Ctrl-C.
     """
-    asked = Asked(text=_message(text), session=session, continues=continues, models=models, quiet=quiet)
+    asked = Asked(text=_message(text), session=session, continues=continues, models=models, quiet=quiet, gate=gate)
     turn = asyncio.run(_answer(common, asked))
     if common.as_json:
         print_json(turn.model_dump(mode="json"))
@@ -66,7 +73,7 @@ async def _answer(common: Common, asked: Asked) -> Turn:
         activity.know(runtime.tools)
         models = await models_for(runtime, asked.models, quiet=asked.quiet)
         session = await session_for(runtime, asked.session, continues=asked.continues)
-        handle = runtime.start(asked.text, session=session, surface=surface, models=models)
+        handle = runtime.start(asked.text, session=session, surface=surface, models=models, gate=asked.gate)
 
         def cancel() -> None:
             if terminal is not None:

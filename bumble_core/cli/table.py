@@ -15,6 +15,7 @@ SHIPPED: Final = {
     "models": "List the models that can be asked, or fetch one.",
     "sessions": "List, show, search, export or delete conversations.",
     "memory": "List, show, edit or compare what the agent remembers.",
+    "gate": "Measure how often the completion gate is wrong.",
     "config": "Show, check or trust the configuration.",
     "doctor": "Check that everything works, and say what mends it.",
 }

@@ -43,8 +43,9 @@ class ModelName(click.ParamType[ModelRef]):
 
 
 def conversation_options(function: Command) -> Command:
-    """Add `--session`, `--continue` and `--model`, passed as `session`, `continues` and `models`."""
+    """Add `--session`, `--continue`, `--model` and `--gate`, passed as `session`, `continues`, `models` and `gate`."""
     for option in (
+        click.option("--gate", type=click.Choice(["off", "heuristics", "full"]), help=_GATE_HELP),
         click.option("--model", "-m", "models", type=ModelName(), multiple=True, help=_MODEL_HELP),
         click.option("--continue", "-c", "continues", is_flag=True, help="Go on with the latest session."),
         click.option(
@@ -109,4 +110,5 @@ def status_of(turn: Turn) -> int:
     return _STATUSES.get(turn.status, exit_codes.FAILED)
 
 
+_GATE_HELP = "How it is judged whether an answer may end; unset: as the configuration says."
 _MODEL_HELP = "Ask this model, `provider:model` or a bare name; give it again for the one to try next."

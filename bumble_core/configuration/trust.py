@@ -36,6 +36,7 @@ _SPENDING: tuple[Key, ...] = (
     ("cognition", "turn_max_tokens"),
     ("cognition", "turn_max_cost"),
     ("cognition", "prices"),
+    ("gate", "judge_model"),
 )
 _LOCK_TIMEOUT_S = 10
 

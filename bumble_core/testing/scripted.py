@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from ..hookspecs import hookimpl
 from ..ports import Provider
 from ..types.inference import Completion, Delta, Finish, ModelInfo, ModelRef, Request, Usage
-from ..types.messages import Message
+from ..types.messages import Message, assistant
 from .requests import RequestChecker
 
 Reply = Message | Completion | Exception | Callable[[Request], "Message | Completion | Exception"]
+
+_ASIDES: Mapping[str, Reply] = MappingProxyType({"judge": assistant("DONE:")})
 
 
 class BrokenScript(BaseException):
@@ -28,6 +31,9 @@ class ScriptedProvider:
     request is held to the laws of histories and prefixes: pass `checks=False` to test what breaks them, and
     `system_may_change=True` where what the system prompt depends on changes between two turns. Also a plugin: give it
     to `assemble(plugins={"scripted": provider})`.
+
+    `asides` are replies to requests of some purposes, which use up nothing of the list and are remembered apart: the
+    judge is told that all is done, so that a script holds only what the conversation is about.
     """
 
     def __init__(
@@ -37,23 +43,27 @@ class ScriptedProvider:
         name: str = "scripted",
         checks: bool = True,
         system_may_change: bool = False,
+        asides: Mapping[str, Reply] = _ASIDES,
     ) -> None:
         self._replies = deque(replies)
         self._name = name
         self._checker = RequestChecker(system_may_change=system_may_change) if checks else None
+        self._asides = asides
         self.requests: list[Request] = []
+        self.asked_aside: list[Request] = []
 
     @property
     def name(self) -> str:
         return self._name
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        self.requests.append(request)
+        is_aside = request.purpose in self._asides
+        (self.asked_aside if is_aside else self.requests).append(request)
         if self._checker is not None:
             _check(self._checker, request)
-        if not self._replies:
+        if not is_aside and not self._replies:
             raise BrokenScript(f"the script is over, but `{request.purpose}` asked again")
-        reply = self._replies.popleft()
+        reply = self._asides[request.purpose] if is_aside else self._replies.popleft()
         if callable(reply):
             reply = reply(request)
         if isinstance(reply, Exception):

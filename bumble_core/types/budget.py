@@ -40,6 +40,10 @@ class Spent(Value):
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
         return Spent(usage=self.usage + other.usage, cost=cost)
 
+    def __sub__(self, other: Spent) -> Spent:
+        cost = None if self.cost is None or other.cost is None else self.cost - other.cost
+        return Spent(usage=self.usage - other.usage, cost=cost)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:

@@ -88,6 +88,14 @@ class Usage(Value):
             estimated=self.estimated or other.estimated,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens - other.input_tokens,
+            output_tokens=self.output_tokens - other.output_tokens,
+            cached_tokens=self.cached_tokens - other.cached_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
 
 class Request(Value):
     """Everything a provider needs.

@@ -22,6 +22,11 @@ def _model_ref(value: object) -> object:
         raise ValueError("expected a model's name or `provider:model`") from error
 
 
+def _named(value: str) -> str:
+    _model_ref(value)
+    return value
+
+
 def _duration(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("a duration is seconds, or text such as `PT5M`")  # noqa: TRY004 (pydantic reports ValueErrors only)
@@ -67,4 +72,5 @@ Duration = Annotated[
 Folder = Annotated[Path, AfterValidator(_nameable)]
 EntityName = Annotated[str, AfterValidator(_folder_name)]
 ModelName = Annotated[ModelRef, BeforeValidator(_model_ref), WithJsonSchema({"type": "string", "minLength": 1})]
+ModelText = Annotated[str, AfterValidator(_named)]
 ModelNames = tuple[ModelName, ...]

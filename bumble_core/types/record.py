@@ -13,6 +13,7 @@ from .messages import Message
 
 Status = Literal["done", "capped", "failed", "cancelled", "interrupted"]
 Origin = Literal["user", "automation", "autonomous"]
+GatePolicy = Literal["off", "heuristics", "full"]
 Label = Literal["CHAT", "GROUNDED", "EXACT", "DEEP"]
 
 
@@ -39,6 +40,10 @@ class Verdict(Value):
 
     `on` is what was judged: a reply in words, the wish to end, or a step of `say` alone. The kernel sets it; of these
     the last is no wish of the model's, so that its refusal is not a push-back.
+
+    `decided_by` is one word for who decided, for example `heuristic`, `model` or `kernel`; `evidence` is what that
+    rests on, and `problem` why it is not decided by what was meant to decide. `calls` and `spent` are what the judge's
+    requests took; the kernel sets them too.
     """
 
     done: bool
@@ -46,6 +51,10 @@ class Verdict(Value):
     reason: str
     nudge: str = ""
     on: Literal["words", "end_turn", "say"] = "words"
+    evidence: tuple[str, ...] = ()
+    problem: str = ""
+    calls: int = 0
+    spent: Spent | None = None
 
 
 class Turn(Value):

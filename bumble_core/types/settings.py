@@ -10,6 +10,7 @@ from pydantic.config import JsonDict
 from .approvals import PatternText, RuleText
 from .base import Value
 from .budget import Price
+from .gate import Gate
 from .kinds import Duration, EntityName, Folder, ModelNames, Number, Positive, Seconds, Switch, Whole
 
 
@@ -170,12 +171,6 @@ class Tools(Value):
     max_output_chars: Whole = Field(
         default=16_000, ge=200, description="Longest tool output that the model sees; `read_output` reads on."
     )
-
-
-class Gate(Value):
-    """How the completion gate may hold a turn open."""
-
-    max_pushbacks: Whole = Field(default=2, ge=0, description="Refusals of the judge in one turn at most.")
 
 
 class JobSettings(Value):

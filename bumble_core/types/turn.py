@@ -13,9 +13,9 @@ from .inference import Completion, ModelRef, Usage
 from .log import Preview, last_results, pending_calls, previews, recent_results, said, said_in_a_row, with_result
 from .messages import Message, ToolCall, ToolResult
 from .prompt import NO_PROMPT, CompiledPrompt
-from .record import Label, Origin, Route, Status, Turn, Verdict
+from .record import GatePolicy, Label, Origin, Route, Status, Turn, Verdict
 
-__all__ = ["Label", "Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
+__all__ = ["GatePolicy", "Label", "Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,10 @@ class Limits(Budget):
 
 
 class TurnInput(Value):
-    """What is known before routing. `models` are in force for this turn; `signals` are what plugins sense."""
+    """What is known before routing. `models` are in force for this turn; `signals` are what plugins sense.
+
+    `gate` is how the turn's endings are judged: not at all, without asking a model, or with.
+    """
 
     id: str = Field(default_factory=lambda: new_id("turn"))
     session_id: str
@@ -35,6 +38,7 @@ class TurnInput(Value):
     history: tuple[Message, ...] = ()
     origin: Origin = "user"
     surface: str = "none"
+    gate: GatePolicy = "full"
     models: tuple[ModelRef, ...]
     signals: dict[str, float] = {}
     started: datetime

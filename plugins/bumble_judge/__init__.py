@@ -1,40 +1,38 @@
-"""A turn may end when there is something for the user to read."""
+"""A turn may end when what was asked for was given: cheap checks first, then one short question to a model."""
 
 from __future__ import annotations
 
-from bumble_core import PluginConfig, hookimpl
-from bumble_core.ports import Judge
-from bumble_core.types.turn import TurnContext, Verdict
+from collections.abc import Mapping
+from pathlib import Path
 
+from bumble_core import PluginConfig, Settings, hookimpl
+from bumble_core.languages import read_packs
+from bumble_core.ports import Inference, Judge, Tool
+from bumble_core.types.languages import LanguagePack
 
-class VisibleTextJudge:
-    """Judges everything the user has seen in this turn: delivered texts and the closing text.
+from .asking import Asking
+from .gate import CompletionGate
+from .hints import Hints
 
-    A first step that only says something may announce work that is to come, in any language, so the model is asked
-    how it stands. One that only says something again has its answer.
-    """
-
-    async def judge(self, turn: TurnContext) -> Verdict:
-        if turn.said_in_a_row == 1:
-            return Verdict(
-                done=False,
-                decided_by="heuristic",
-                reason="what was said may announce more",
-                nudge="If that was all, end your turn now. If you announced something, do it now.",
-            )
-        if turn.visible_text.strip():
-            return Verdict(done=True, decided_by="heuristic", reason="there is a visible reply")
-        return Verdict(
-            done=False,
-            decided_by="heuristic",
-            reason="nothing visible was said",
-            nudge="The user has seen nothing yet. Answer them now, in words.",
-        )
+_LANGUAGES = Path(__file__).parent / "languages"
 
 
 class JudgePlugin:
+    """Fills the judge's slot and brings the phrases of promises, progress and pro-forma replies."""
+
     def __init__(self, config: PluginConfig) -> None: ...
 
+    @hookimpl
+    def bumble_languages(self) -> tuple[LanguagePack, ...]:
+        return read_packs(_LANGUAGES)
+
     @hookimpl(trylast=True)
-    def bumble_judge(self) -> Judge:
-        return VisibleTextJudge()
+    def bumble_judge(
+        self,
+        inference: Inference,
+        tools: Mapping[str, Tool],
+        languages: tuple[LanguagePack, ...],
+        settings: Settings,
+    ) -> Judge:
+        names = tuple(name for name, tool in tools.items() if tool.is_work)
+        return CompletionGate(Asking(inference, names, settings), Hints(languages), names, settings)

@@ -26,7 +26,7 @@ QUESTION = 'Run run_command(command="rm draft.txt")? [yes/no/always]'
 @pytest.fixture
 def writer(installed: Installed) -> Installed:
     """Somebody with two files and a model behind OpenAI's interface."""
-    configure(installed, "agent: {models: [openai:m]}\n")
+    configure(installed, "agent: {models: [openai:m]}\ngate: {policy: heuristics}\n")
     for name in ("draft.txt", "report.txt"):
         installed.work.joinpath(name).write_text("words\n")
     return installed

@@ -181,3 +181,9 @@ def test_a_full_disk_is_an_error_without_a_traceback(owl: Installed) -> None:
         )
     assert ended.returncode == 1
     assert "No space left on device" in ended.stderr
+
+
+def test_the_gate_is_set_for_one_call(owl: Installed) -> None:
+    told = owl.bumble("run", "--json", "--gate", "off", "say It is noon.")
+    (verdict,) = json.loads(told.out)["verdicts"]
+    assert (verdict["decided_by"], verdict["reason"]) == ("kernel", "the gate is off")

@@ -47,7 +47,7 @@ from tests.machine import Machine
         ("max_context_tokens: 3", "max_context_tokens: unknown key; it belongs at `cognition.max_context_tokens`"),
         ("stages: {rooter: x}", "stages.rooter: unknown key; did you mean `router`?"),
         ("jobs: {digest: {shedule: x}}", "jobs.digest.shedule: unknown key; did you mean `schedule`?"),
-        ("gate: {xyz: 1}", "gate.xyz: unknown key; known here: max_pushbacks"),
+        ("gate: {xyz: 1}", "gate.xyz: unknown key; known here: policy, surfaces, max_pushbacks, on_error"),
         ("gate: {max_pushbacks: https://u:hunter2@x}", "got 'https://u:***@x'"),
     ],
 )  # fmt: skip

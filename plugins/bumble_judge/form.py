@@ -1,0 +1,59 @@
+"""What the form of a text tells, in any language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
+_DENSE_IS = 3  # letters of an alphabet that say as much as one of these characters
+_QUESTION = ("?", "？", "؟", "\u037e")
+_SENTENCE_END = re.compile(r"(?<=[!?…。！？।؟♪，、；])\s*|(?<=\.)\s+|(?<=[:：])(?=\D*\d)\s*|\n+")
+
+
+def size(text: str) -> int:
+    """Return how much a text says, in letters and digits of an alphabet."""
+    return sum(_DENSE_IS if _DENSE.match(each) else 1 for each in text if each.isalnum())
+
+
+def is_wordless(text: str) -> bool:
+    """Tell whether a text holds neither a letter nor a digit nor a picture: dots, dashes, blanks."""
+    return not any(each.isalnum() or unicodedata.category(each) in ("So", "Sk", "Mn") for each in text)
+
+
+def is_reaction(text: str) -> bool:
+    """Tell whether a text is signs and pictures alone, with at least one picture."""
+    letters = any(each.isalnum() for each in text)
+    return not letters and any(unicodedata.category(each) == "So" for each in text)
+
+
+def asks(text: str) -> bool:
+    """Tell whether a text ends with a question."""
+    return text.rstrip(" \t\n\"'»”’)]}*_").endswith(_QUESTION)
+
+
+def goes_on(text: str) -> bool:
+    """Tell whether a piece of a chained sentence is followed by another."""
+    return text.endswith(("，", "、", "；"))
+
+
+def exclaims(text: str) -> bool:
+    """Tell whether a text ends with an exclamation."""
+    return text.rstrip().endswith(("!", "！"))
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text, as far as their marks show them.
+
+    A colon ends one where figures follow, and so does a comma of Chinese and Japanese, which chain sentences with it.
+    """
+    return tuple(each.strip() for each in _SENTENCE_END.split(text) if each and each.strip())
+
+
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two texts differ in nothing but signs, blanks and case."""
+    return _letters(one) == _letters(other)
+
+
+def _letters(text: str) -> str:
+    return "".join(each for each in text.casefold() if each.isalnum())

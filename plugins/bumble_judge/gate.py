@@ -1,0 +1,207 @@
+"""The completion gate: checks in their order, of which only the certain ones decide where a model can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bumble_core import InferenceError, Settings
+from bumble_core.errors import BudgetSpent
+from bumble_core.types.turn import TurnContext, Verdict
+
+from . import form
+from .asking import Answer, Asking, is_quoted
+from .framed import asked
+from .hints import Hints
+from .questions import ADEQUACY, GROUNDING, Question
+
+_THIN = 10  # letters; "All done 👍" says no more than that
+_LITTLE = 8  # letters of a request, at least, that wants more than a word
+_SOME = 16  # letters of a request that is more than a remark
+_MUCH = 40  # letters of a request that no such word can answer
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A turn as the checks see it: all that the user has seen in it, and what was done for it."""
+
+    turn: TurnContext
+    asked: str
+    seen: str
+
+    @classmethod
+    def of(cls, turn: TurnContext) -> Ending:
+        return cls(turn, asked(turn), turn.visible_text.strip())
+
+    @property
+    def has_worked(self) -> bool:
+        """True when a work tool gave something that counts as evidence."""
+        return any(each.status == "ok" for each in self.turn.work_results)
+
+    @property
+    def last_work_failed(self) -> bool:
+        results = self.turn.work_results
+        return bool(results) and results[-1].status in ("error", "timeout")
+
+    @property
+    def is_thin(self) -> bool:
+        """True when so little was said that it can hardly be what was asked for."""
+        said = form.size(self.seen)
+        return said <= _THIN and form.size(self.asked) >= _MUCH and not any(each.isdigit() for each in self.seen)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What a verdict rests on, for whoever reads it later."""
+        works = (f"{each.tool}: {each.status}" for each in self.turn.previews)
+        return (f"{len(self.seen)} characters seen", *works)
+
+
+Check = Callable[[Ending], Verdict | None]
+
+
+class CompletionGate:
+    """Judges all that the user saw in a turn: delivered texts and the closing text, in order."""
+
+    def __init__(self, asking: Asking, hints: Hints, tools: Sequence[str], settings: Settings) -> None:
+        self._asking, self._hints, self._settings = asking, hints, settings.gate
+        self._tools = tuple(tools)
+        self.certain: tuple[Check, ...] = (self._nothing_seen, self._cut, self._wordless, self._small_talk)
+        self.guesses: tuple[Check, ...] = (
+            self._announced,
+            self._thin_after_failure,
+            self._pro_forma,
+            self._thin,
+            self._ungrounded,
+            self._echo,
+            self._only_said,
+        )
+
+    async def judge(self, turn: TurnContext) -> Verdict:
+        """Return the first verdict of: the certain checks, a model, the guesses."""
+        ending = Ending.of(turn)
+        if (verdict := _first(self.certain, ending)) is not None:
+            return verdict
+        if turn.input.gate == "heuristics":
+            return self._guessed(ending)
+        question = GROUNDING if turn.work_results or turn.route.grounded else ADEQUACY
+        try:
+            answer = await self._asking.ask(question, turn)
+        except BudgetSpent as error:
+            return self._guessed(ending, f"no model was asked: {error}")
+        except InferenceError as error:
+            return self._unjudged(ending, f"no model could be asked: {error}")
+        if answer.kind == "unclear":
+            return self._unjudged(ending, f"{answer.model} gave no clear answer: {answer.text!r}")
+        return self._answered(ending, question, answer)
+
+    def _answered(self, ending: Ending, question: Question, answer: Answer) -> Verdict:
+        evidence = (question.name, *self._hinted(ending), *ending.evidence)
+        if answer.kind == "done":
+            reason = answer.text or "what was asked for was given"
+            return Verdict(done=True, decided_by="model", reason=reason, evidence=evidence)
+        problem, remedy = "", answer.text
+        if is_quoted(answer.text, ending.turn):
+            problem, remedy = "the judge's reason repeats the data, so the model is not shown it", ""
+        nudge = f"Your turn is not over: {remedy or question.remedy}"
+        reason = answer.text or f"no, as to {question.name}"
+        return Verdict(done=False, decided_by="model", reason=reason, nudge=nudge, evidence=evidence, problem=problem)
+
+    def _guessed(self, ending: Ending, problem: str = "") -> Verdict:
+        verdict = _first(self.guesses, ending) or _done("there is a visible reply", ending)
+        return verdict.model_copy(update={"problem": problem})
+
+    def _unjudged(self, ending: Ending, problem: str) -> Verdict:
+        """Refuse where a guess does; otherwise do as `gate.on_error` says."""
+        verdict = _first(self.guesses, ending)
+        if verdict is None and self._settings.on_error == "reject":
+            remedy = "What you said could not be checked. Do what is left to do, and tell the user the outcome."
+            verdict = _refused("gate.on_error is `reject`", remedy, ending)
+        verdict = verdict or _done("gate.on_error is `accept`", ending)
+        return verdict.model_copy(update={"problem": problem})
+
+    def _nothing_seen(self, ending: Ending) -> Verdict | None:
+        if ending.seen:
+            return None
+        return _refused("nothing was said", "The user has seen nothing yet. Answer them now, in words.", ending)
+
+    def _cut(self, ending: Ending) -> Verdict | None:
+        last = ending.turn.last
+        if last is None or last.finish != "length":
+            return None
+        return _refused("the reply was cut by its length", "Your reply was cut. Bring it to an end, briefly.", ending)
+
+    def _wordless(self, ending: Ending) -> Verdict | None:
+        if not form.is_wordless(ending.seen):
+            return None
+        return _refused("not a word was said", "The user has seen no words yet. Answer them now.", ending)
+
+    def _small_talk(self, ending: Ending) -> Verdict | None:
+        """Accept any words on a greeting or a reaction, for which nothing has to be done."""
+        is_small = form.is_reaction(ending.asked) or self._hints.is_small_talk(ending.asked)
+        if not is_small or ending.turn.work_results or ending.turn.route.grounded or self._hinted(ending):
+            return None
+        return _done("a greeting or a reaction was answered", ending)
+
+    def _announced(self, ending: Ending) -> Verdict | None:
+        hint = self._hints.announces(ending.seen)
+        if ending.has_worked or not hint.covers:
+            return None
+        remedy = f"You announced something and did not do it. Do it now{self._with_a_tool()}, or say that you cannot."
+        return _refused(f"nearly all of it only announces: {', '.join(hint.phrases)}", remedy, ending)
+
+    def _thin_after_failure(self, ending: Ending) -> Verdict | None:
+        if not ending.last_work_failed or form.size(ending.seen) > _THIN or form.size(ending.asked) < _LITTLE:
+            return None
+        remedy = "Your last tool call failed and the user does not know. Try another way, or tell them what failed."
+        return _refused("the last work failed and next to nothing was said of it", remedy, ending)
+
+    def _pro_forma(self, ending: Ending) -> Verdict | None:
+        is_answer = ending.has_worked or form.asks(ending.asked) or self._hints.has_small_talk(ending.asked)
+        if is_answer or form.size(ending.asked) < _SOME or not self._hints.is_pro_forma(ending.seen):
+            return None
+        remedy = f"That was only an acknowledgement. Do what was asked{self._with_a_tool()}, or say that you cannot."
+        return _refused("it was only acknowledged", remedy, ending)
+
+    def _thin(self, ending: Ending) -> Verdict | None:
+        if not ending.is_thin or ending.has_worked or form.asks(ending.asked) or form.asks(ending.seen):
+            return None
+        remedy = f"That was only a word. Do what was asked{self._with_a_tool()} and tell the user the outcome."
+        return _refused("next to nothing was said, though much was asked", remedy, ending)
+
+    def _ungrounded(self, ending: Ending) -> Verdict | None:
+        if not ending.turn.route.grounded or ending.has_worked or not self._hints.announces(ending.seen).covers:
+            return None
+        remedy = f"The user wants this looked up. Look it up{self._with_a_tool()}, then answer."
+        return _refused("it should have been looked up, and was only announced", remedy, ending)
+
+    def _echo(self, ending: Ending) -> Verdict | None:
+        if ending.has_worked or form.size(ending.asked) < _MUCH or not form.is_same(ending.asked, ending.seen):
+            return None
+        return _refused("the user's own words were repeated", "You repeated the user's words. Answer them.", ending)
+
+    def _only_said(self, ending: Ending) -> Verdict | None:
+        """Let a first step of `say` alone go on: it may announce work, in any language."""
+        if ending.turn.said_in_a_row != 1:
+            return None
+        remedy = "If that was all, end your turn now. If you announced something, do it now."
+        return _refused("what was said may announce more", remedy, ending)
+
+    def _hinted(self, ending: Ending) -> tuple[str, ...]:
+        return tuple(f"hint: {phrase}" for phrase in self._hints.announces(ending.seen).phrases)
+
+    def _with_a_tool(self) -> str:
+        names = ", ".join(f"`{name}`" for name in self._tools[:_MOST_NAMED])
+        return f" with a tool ({names})" if names else ""
+
+
+def _first(checks: Sequence[Check], ending: Ending) -> Verdict | None:
+    return next((verdict for check in checks if (verdict := check(ending)) is not None), None)
+
+
+def _done(reason: str, ending: Ending) -> Verdict:
+    return Verdict(done=True, decided_by="heuristic", reason=reason, evidence=ending.evidence)
+
+
+def _refused(reason: str, nudge: str, ending: Ending) -> Verdict:
+    return Verdict(done=False, decided_by="heuristic", reason=reason, nudge=nudge, evidence=ending.evidence)
