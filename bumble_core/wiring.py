@@ -95,7 +95,7 @@ class Wiring:
         sessions = self._slot("sessions", Sessions, **kept)
         ledger = self._slot("job_ledger", JobLedger, **kept)
         counter = self._slot("token_counter", TokenCounter, **kept)
-        choices = FileModelChoices(home, files)
+        choices = FileModelChoices(home, files, clock)
         providers = self._named("provider", Provider, lambda p: p.name, **kept)
         courtesy, bell = Courtesy(), Bell()
         inference = self._slot("inference", Inference, providers=courtesy.around(providers), **kept)

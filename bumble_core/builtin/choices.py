@@ -9,33 +9,46 @@ from pathlib import Path
 import structlog
 
 from ..atomic import write_atomically
-from ..ports import Files
+from ..ports import Clock, Files
 from ..types.inference import ModelRef
+from .leases import Leases
 
 log = structlog.get_logger(__name__)
 
 
 class FileModelChoices:
-    """Read once; written whole at each choice. A file that does not parse counts as no choice and is kept aside."""
+    """Read when it changed, whoever changed it: a choice in one process holds in all others from then on.
 
-    def __init__(self, home: Path, files: Files) -> None:
+    A file that does not parse counts as no choice and is kept aside.
+    """
+
+    def __init__(self, home: Path, files: Files, clock: Clock) -> None:
         self._path, self._files = home / "models.json", files
-        self._chosen: dict[str, tuple[ModelRef, ...]] | None = None
+        self._leases = Leases(home, clock)
+        self._chosen: dict[str, tuple[ModelRef, ...]] = {}
+        self._seen: tuple[int, int, int] | None = None  # the state of the file that was read
 
     def chosen(self, role: str) -> tuple[ModelRef, ...]:
-        return self._all().get(role, ())
+        if (now := self._stamp()) != self._seen:
+            self._chosen, self._seen = self._read(), now
+        return self._chosen.get(role, ())
 
     async def choose(self, role: str, models: tuple[ModelRef, ...]) -> None:
-        chosen = {**self._all(), role: models}
-        data = {name: [str(ref) for ref in refs] for name, refs in chosen.items() if refs}
-        text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
-        await asyncio.to_thread(write_atomically, self._files, self._path, text.encode())
-        self._chosen = chosen
+        await asyncio.to_thread(self._choose, role, models)
 
-    def _all(self) -> dict[str, tuple[ModelRef, ...]]:
-        if self._chosen is None:
-            self._chosen = self._read()
-        return self._chosen
+    def _choose(self, role: str, models: tuple[ModelRef, ...]) -> None:
+        with self._leases.writing("choices"):
+            chosen = {**self._read(), role: models}
+            data = {name: [str(ref) for ref in refs] for name, refs in chosen.items() if refs}
+            text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+            write_atomically(self._files, self._path, text.encode())
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
     def _read(self) -> dict[str, tuple[ModelRef, ...]]:
         try:

@@ -9,7 +9,7 @@ import pytest
 
 from bumble_core import Settings
 from bumble_core.builtin.choices import FileModelChoices
-from bumble_core.builtin.system import SystemFiles
+from bumble_core.builtin.system import SystemClock, SystemFiles
 from bumble_core.jobs.models import JobModels
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.inference import ModelRef
@@ -30,7 +30,7 @@ class Cloud(ScriptedProvider):
 
 def models_of(home: Path, *, cloud: bool | None = None, **sections: Any) -> JobModels:
     providers = {} if cloud is None else {"cloud": Cloud(is_equipped=cloud)}
-    return JobModels(FileModelChoices(home, SystemFiles()), Settings.model_validate(sections), providers)
+    return JobModels(FileModelChoices(home, SystemFiles(), SystemClock()), Settings.model_validate(sections), providers)
 
 
 def names(models: JobModels, failures: int = 0) -> list[str]:
