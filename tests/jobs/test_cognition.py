@@ -19,6 +19,7 @@ from bumble_core.testing import ScriptedProvider
 from bumble_core.types.inference import Completion, ModelRef, Request, Usage
 from bumble_core.types.jobs import RunRecord
 from bumble_core.types.messages import Message
+from tests.installed import Installed
 from tests.jobs.world import SimulatedClock
 from tests.shipped import construct_shipped
 
@@ -195,6 +196,18 @@ async def test_a_skill_that_is_added_is_in_the_catalog_after_the_next_turn(agent
         catalog = await runtime.documents.read("cognition/state/skill_catalog.md")
     assert "- tea: How tea is made. (skills/tea/SKILL.md)\n" in catalog.text
     assert outcomes == ["success", "success"]
+
+
+async def test_the_command_line_tells_which_run_wrote_a_text(agent: Build, installed: Installed) -> None:
+    async with agent(Mind()) as runtime:
+        await talk(runtime, 6)
+        (record,) = await records(runtime, CONSOLIDATION)
+        home = str(runtime.home)
+    path = "working/WORKING_MEMORY.md"
+    history = json.loads(installed.bumble("memory", "history", path, "--json", "--home", home).out)
+    assert [each["written_by"] for each in history] == [f"{CONSOLIDATION} {record.id}"]
+    shown = installed.bumble("memory", "diff", path, "--home", home).out
+    assert "+- Task of turn 6 [turn 6]" in shown
 
 
 def unreachable(request: Request) -> Message | InferenceError:

@@ -8,7 +8,7 @@ import pytest
 from bumble_jobs.authorship import Authorship
 from bumble_jobs.draft import Draft, begin
 from bumble_jobs.entries import Entry, Origin, new_entry, plain, read_entry
-from bumble_jobs.memory_file import read_file
+from bumble_jobs.memory_file import Block, read_file
 from bumble_jobs.sections import split
 from hypothesis import given
 from hypothesis import settings as examples_of
@@ -243,3 +243,61 @@ def test_headings_inside_code_are_none() -> None:
     found: Any = read_file(text, HEADINGS)
     assert [each.text for each in found.entries] == ["mine ``` ## [locked] x ```", "other"]
     assert found.completed().text == f"{text}\n## Grounded Inferences\n"
+
+
+def own_of(text: str, chosen: int) -> Authorship:
+    """Return what a job remembers that wrote some of the entries of a file, as the bits of `chosen` say."""
+    entries = read_file(text, HEADINGS).entries
+    mine = [each for place, each in enumerate(entries) if each.origin and chosen >> place & 1]
+    return Authorship().after(PATH, mine, Authorship().of(PATH, ()))
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "exchange", "drop", "merge", "trim"]), st.integers(0, 9), st.integers(0, 9), WORDS
+    ),
+    max_size=6,
+)
+
+
+def moved(draft: Draft, move: tuple[str, int, int, str]) -> Draft:
+    kind, first, second, words = move
+    entries = draft.file.entries
+    olds = [entries[place % len(entries)] for place in {first, second}] if entries else []
+    new = new_entry(HEADINGS[first % 2], words, origin(second + 1))
+    match kind:
+        case "add":
+            return draft.added(new)
+        case "exchange":
+            return draft.exchanged(olds, new, is_traced=bool(second % 2))
+        case "drop":
+            return draft.dropped(olds)
+        case "merge":
+            return draft.deduplicated()
+        case _:
+            return draft.trimmed(first * 20, HEADINGS)
+
+
+def lines_of_others(draft: Draft, block: Block) -> list[str]:
+    pieces = [
+        each if isinstance(each, str) else each.raw
+        for each in block.body
+        if isinstance(each, str) or not draft.is_own(each)
+    ]
+    return [line for text in (block.head, *pieces) for line in text.splitlines()]
+
+
+@given(TEXTS, st.integers(0, 2**14), MOVES)
+@examples_of(max_examples=examples(300, 20_000))
+def test_whatever_a_job_does_every_line_that_is_not_its_own_stays(
+    text: str, chosen: int, moves: list[tuple[str, int, int, str]]
+) -> None:
+    authorship = own_of(text, chosen)
+    draft = again(text, authorship)
+    theirs = [line for block in draft.file.blocks for line in lines_of_others(draft, block)]
+    for move in moves:
+        draft = moved(draft, move)
+    kept = iter(draft.file.completed().text.splitlines())
+    assert all(line in kept for line in theirs)
+    later = again(draft.file.text, authorship.after(PATH, draft.own, draft.rights))
+    assert [each.fingerprint for each in later.own] == [each.fingerprint for each in draft.own]
