@@ -113,8 +113,12 @@ def _problem(turns: Sequence[Turn], answer: ReviewAnswer) -> str:
     if strays := [each.turn for each in answer.issues if each.turn not in numbers]:
         return f"`issues` names turn {strays[0]}; the record has {', '.join(map(str, numbers))}"
     record = said(turns)
-    if not any(find_quote(each.quote, each.turn, record) for each in answer.evidence):
+    found = [one for each in answer.evidence if (one := find_quote(each.quote, each.turn, record))]
+    if not found:
         return "no `quote` stands in the record; copy words of it exactly"
+    has_worked = any(one.who == "tool" for one in record)
+    if answer.verdict == "pass" and has_worked and not any(one.who == "tool" for one in found):
+        return "`verdict` is `pass`, but no `quote` is of what a tool put out or changed; claims are no evidence"
     return ""
 
 

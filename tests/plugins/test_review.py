@@ -106,6 +106,10 @@ async def test_text_of_a_turn_cannot_close_its_frame(tmp_path: Path) -> None:
         ({"evidence": []}, "`evidence`: List should have at least 1 item"),
         ({"evidence": [{**SEEN, "quote": "all tests are green"}]}, "no `quote` stands in the record"),
         ({"evidence": [{**SEEN, "quote": "a"}]}, "no `quote` stands in the record"),
+        (
+            {"verdict": "pass", "issues": [], "evidence": [{**SEEN, "quote": "Fixed; all tests pass."}]},
+            "`verdict` is `pass`, but no `quote` is of what a tool put out",
+        ),
         ({"verdict": "maybe"}, "`verdict`: Input should be"),
     ],
     ids=[
@@ -115,6 +119,7 @@ async def test_text_of_a_turn_cannot_close_its_frame(tmp_path: Path) -> None:
         "no-evidence",
         "invented-quote",
         "a-letter",
+        "only-claims",
         "other-verdict",
     ],
 )
