@@ -9,11 +9,11 @@ from bumble_core import WatchedDocuments
 from bumble_core.ports import Documents
 from bumble_core.types.turn import TurnContext
 
+from .ages import KNOWLEDGE, KnowledgeAges
 from .markdown import Passage, passages
 from .relevance import Corpus, terms, weighted
 from .skills import FOLDER, Skill, is_skill, read_skill
 
-KNOWLEDGE = "knowledge.md"
 WORKING = "working/WORKING_MEMORY.md"
 PROJECTS = "semantic/projects.md"
 FACTS = "semantic/facts.md"
@@ -33,6 +33,7 @@ class Memory:
     """Files by their place, and what follows from them. `look` is for all sections of this plugin."""
 
     def __init__(self, documents: Documents) -> None:
+        self.knowledge = KnowledgeAges(documents)
         self._watched = WatchedDocuments(
             documents, *_FILES, FOLDER, wanted=lambda path: path in _FILES or is_skill(path)
         )
@@ -40,6 +41,7 @@ class Memory:
 
     async def look(self) -> None:
         await self._watched.look()
+        await self.knowledge.look(self._watched.document(KNOWLEDGE))
 
     def text(self, path: str) -> str:
         return self._watched.text(path)

@@ -9,12 +9,12 @@ from typing import Literal
 from bumble_core import framed, shortened
 from bumble_core.types.turn import TurnContext
 
-from .markdown import Passage, Section, passages, sections
-from .memory import CATALOG, KNOWLEDGE, PROJECTS, WORKING, Memory
+from .ages import KNOWLEDGE
+from .markdown import Passage, passages, sections
+from .memory import CATALOG, PROJECTS, WORKING, Memory
 from .skills import FOLDER
 
 _MOST_SKILLS = 3  # Bumblebee's Cognition page: procedural memory
-_CONFIRMED = re.compile(r"confirmed\W{1,4}(\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?)", re.IGNORECASE)
 _PREFERENCES = re.compile(r"preference", re.IGNORECASE)
 
 Placement = Literal["system", "turn"]
@@ -36,16 +36,11 @@ class Knowledge:
         return self._memory.version(KNOWLEDGE)
 
     async def render(self, turn: TurnContext) -> str:
-        blocks = (f"## {one.heading}\n{one.body}".rstrip() if one.heading else one.body for one in self._ordered())
+        known = self._memory.knowledge.newest_first
+        blocks = (f"## {one.heading}\n{one.body}".rstrip() if one.heading else one.body for one in known)
         text = _within(blocks, self._chars)
         head = "What you know from earlier conversations, the most recently confirmed first (memory/knowledge.md):"
         return f"{head}\n{framed('knowledge', text)}" if text else ""
-
-    def _ordered(self) -> list[Section]:
-        """Return what the operator locked, then what was confirmed last; what was never dated comes as it stands."""
-        found = list(sections(self._memory.text(KNOWLEDGE)))
-        dated = sorted(found, key=_confirmed, reverse=True)
-        return sorted(dated, key=lambda section: not section.heading.casefold().startswith("[locked]"))
 
 
 class SkillCatalog:
@@ -158,8 +153,3 @@ def _told(text: str, most: int) -> str:
 
 def _labelled(entry: Passage) -> str:
     return f"{entry.text} ({entry.heading})" if entry.heading else entry.text
-
-
-def _confirmed(section: Section) -> str:
-    """Return when a section was confirmed last, in a form that sorts; nothing when it does not say."""
-    return max(_CONFIRMED.findall(f"{section.heading}\n{section.body}"), default="")

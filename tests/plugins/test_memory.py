@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from bumble_core import Runtime, ToolCall, ToolError, assistant, tool
+from bumble_core.builtin.documents import FileDocuments
+from bumble_core.builtin.system import SystemFiles
+from bumble_core.types.documents import ABSENT
 from bumble_core.types.messages import Message
-from tests.pieces import Tools
+from tests.pieces import ManualClock, Tools
 from tests.plugins.memories import remembering, shown
 
 KNOWLEDGE = """\
@@ -72,6 +75,19 @@ async def test_knowledge_beyond_the_budget_loses_what_was_confirmed_longest_ago(
     system, _ = await shown(tmp_path, "hi", {"knowledge.md": KNOWLEDGE}, knowledge_chars=130)
     assert "It is so." in system
     assert "It was so." not in system
+
+
+async def test_knowledge_that_says_no_date_stands_by_when_its_words_changed(tmp_path: Path) -> None:
+    clock = ManualClock()
+    documents = FileDocuments(tmp_path, SystemFiles(), clock)
+    version = ABSENT
+    first = "## A\n\nold\n\n## B\n\nb\n"
+    with_c = f"{first}\n## C\n\nc\n"
+    for text in (first, with_c, with_c.replace("old", "new")):
+        version = (await documents.write("knowledge.md", text, version)).version
+        clock.move(days=1)
+    system, _ = await shown(tmp_path, "hi", {})
+    assert re.findall(r"^## (.*)$", system, re.MULTILINE) == ["A", "C", "B"]
 
 
 async def test_a_heading_in_a_code_fence_starts_no_section(tmp_path: Path) -> None:
