@@ -168,6 +168,8 @@ def _as_block(entry: Entry, name: str) -> str:
 def _costs(turn: Turn) -> str:
     calls = ", ".join(f"{purpose} {count}" for purpose, count in turn.calls.items()) or "none"
     estimated = ", estimated" if turn.usage.estimated else ""
-    tokens = f"{turn.usage.input_tokens} tokens in, {turn.usage.output_tokens} out{estimated}"
+    cached = f" ({turn.usage.cached_tokens} from the cache)" if turn.usage.cached_tokens else ""
+    tokens = f"{turn.usage.input_tokens} tokens in{cached}, {turn.usage.output_tokens} out{estimated}"
     cost = "" if turn.cost is None else f"; cost {turn.cost:.4g}"
-    return f"  ({tokens}; requests: {calls}{cost})"
+    prompt = f"; system prompt {turn.prompt[:12]}" if turn.prompt else ""
+    return f"  ({tokens}; requests: {calls}{cost}{prompt})"

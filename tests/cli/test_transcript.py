@@ -104,3 +104,11 @@ def test_a_fence_is_longer_than_any_in_the_text(text: str) -> None:
     assert fence == end
     assert set(fence) == {"`"}
     assert fence not in "\n".join(inside)
+
+
+def test_all_of_a_turn_says_what_came_from_the_cache_and_which_system_prompt_it_had() -> None:
+    (turn,) = WORK.turns
+    usage = Usage(input_tokens=100, output_tokens=5, cached_tokens=90)
+    cached = turn.model_copy(update={"usage": usage, "prompt": "0123456789abcdef" * 4})
+    text = as_text(Conversation(session="s", agent="bumble", turns=(cached,)), full=True)
+    assert "(100 tokens in (90 from the cache), 5 out; requests: turn 2; system prompt 0123456789ab)" in text
