@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from bumble_core import Runtime, ToolCall, assistant, hookimpl
-from bumble_core.testing import ScriptedProvider
+from bumble_core.testing import ChatSurface, ScriptedProvider
 from bumble_core.types.events import Event, PromptCompiled
 from bumble_core.types.turn import TurnContext
 from tests.pieces import Tools, add, filling
@@ -235,3 +235,28 @@ async def test_a_section_may_ask_a_model(runtime: Build) -> None:
     async with built:
         await built.answer("hi")
     assert "Has a model: True." in script.requests[0].messages[0].text
+
+
+@pytest.mark.parametrize(
+    ("origin", "surface", "told"),
+    [
+        ("user", ChatSurface(), "The user reads on `chat`, which shows whole messages as they come."),
+        ("automation", "none", "This message comes from an automation"),
+        ("autonomous", "none", "This message is your own"),
+    ],
+    ids=["chat", "automation", "autonomous"],
+)
+async def test_the_context_says_who_reads_and_where(
+    runtime: Build, origin: Literal["user", "automation", "autonomous"], surface: Any, told: str
+) -> None:
+    built, script = runtime(*words(1))
+    async with built:
+        await built.answer("hi", origin=origin, surface=surface)
+    assert told in script.requests[0].tail
+
+
+async def test_the_context_says_nothing_of_a_place_that_nobody_named(runtime: Build) -> None:
+    built, script = runtime(*words(1))
+    async with built:
+        await built.answer("hi")
+    assert "reads on" not in script.requests[0].tail

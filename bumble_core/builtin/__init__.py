@@ -33,7 +33,7 @@ from .inference import FallbackInference
 from .job_runner import InProcessJobRunner
 from .ledger import FileJobLedger
 from .observers import ActivityLog
-from .sections import CurrentTime, Identity
+from .sections import CurrentTime, Identity, Reader
 from .sessions import SqliteSessions
 from .surfaces import NoSurface
 from .tokens import CharacterCounter
@@ -80,7 +80,7 @@ class CorePlugin:
 
     @hookimpl(trylast=True)
     def bumble_prompt_sections(self, clock: Clock, settings: Settings) -> list[PromptSection]:
-        return [Identity(settings.agent.name), CurrentTime(clock)]
+        return [Identity(settings.agent.name), Reader(), CurrentTime(clock)]
 
     @hookimpl(trylast=True)
     def bumble_surfaces(self) -> list[Surface]:
