@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from .errors import DocumentError
+from .errors import ContractError, DocumentError
 from .ports import Documents, Stamped
 from .types.documents import ABSENT, Document
 
@@ -47,7 +47,7 @@ class WatchedDocuments:
     async def _read(self, path: str, stamp: str) -> None:
         try:
             found = await self._documents.read(path)
-        except DocumentError as error:
+        except (ContractError, DocumentError) as error:  # a link that leaves the memory is refused when it is read
             log.warning("document.passed_over", path=path, error=str(error))
             found = Document(path=path, text="", version=ABSENT)
         known = self._known.get(path)

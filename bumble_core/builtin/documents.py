@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -98,18 +98,28 @@ class FileDocuments:
     def _stamps(self, paths: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         for path in paths:
-            name, file = self._locate(path) if path else ("", self._memory)
+            name = _plain(path) if path else ""
             with _explained(name):
-                names = self._list(name) if file.is_dir() else (name,)
+                names = self._below(name) if (self._memory / name).is_dir() else (name,)
                 found |= {one: stamp for one in names if (stamp := self._stamp(one))}
         return found
+
+    def _below(self, name: str) -> Iterator[str]:
+        """Yield the names of files below a folder without looking at any; links are refused when they are read."""
+        begin = len(str(self._memory)) + 1
+        for base, folders, names in os.walk(self._memory / name):
+            inner = f"{base[begin:]}/" if len(base) > begin else ""
+            folders[:] = [one for one in folders if f"{inner}{one}" not in _OF_LEDGER]
+            yield from (f"{inner}{one}" for one in names if not is_part(one))
 
     def _stamp(self, name: str) -> str:
         """Return what changes with the file, from what the file system knows of it; nothing for no file."""
         file = self._memory / name
         try:
             known = file.stat()
-        except FileNotFoundError:
+        except OSError:
+            return ""
+        if not stat.S_ISREG(known.st_mode):
             return ""
         if self._clock.now().timestamp() - known.st_mtime < _SETTLED_S:
             return hashlib.sha256(self._bytes(file) or b"").hexdigest()
@@ -169,16 +179,12 @@ class FileDocuments:
         Raises:
             ContractError: it is not a relative path with `/` that stays in the memory folder.
         """
-        pure = PurePosixPath(path)
-        if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
-            raise ContractError(f"document path {path!r}: give a path relative to memory, with `/` and without `..`")
-        if any(is_part(part) for part in pure.parts):
-            raise ContractError(f"document path {path!r}: such names belong to writes that are going on")
-        with _explained(pure.as_posix()):
-            file = self._resolved(self._memory / pure)
+        name = _plain(path)
+        with _explained(name):
+            file = self._resolved(self._memory / name)
         if file is None:
             raise ContractError(f"document path {path!r}: a link in it leaves `{self._memory}`")
-        return pure.as_posix(), file
+        return name, file
 
     def _resolved(self, path: Path) -> Path | None:
         try:
@@ -199,6 +205,15 @@ class FileDocuments:
             sweep(self._files, self._memory, lambda folder: not self._is_of_ledger(folder))
             sweep(self._files, self._history)
             self._swept = True
+
+
+def _plain(path: str) -> str:
+    pure = PurePosixPath(path)
+    if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
+        raise ContractError(f"document path {path!r}: give a path relative to memory, with `/` and without `..`")
+    if any(is_part(part) for part in pure.parts):
+        raise ContractError(f"document path {path!r}: such names belong to writes that are going on")
+    return pure.as_posix()
 
 
 def _document(name: str, data: bytes | None) -> Document:

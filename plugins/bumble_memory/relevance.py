@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -19,7 +18,8 @@ _LENGTH_SHARE = 0.75
 _STEM_CHARS = 5
 _SHORTEST = 3  # letters; shorter words say little in any language that has spaces, and one of three says half as much
 _HALF = 0.5
-_COMMON = 0.5  # a word in more than this share of four texts or more tells nothing
+_FEW = 4  # texts; among fewer no word is common
+_COMMON = 0.5  # a word in more than this share of the texts tells nothing
 _DENSE = (  # scripts without spaces between words: Thai and Lao, Burmese, Khmer, kana, Han
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -59,38 +59,30 @@ class Corpus:
     """Texts as their terms, ready to be ranked; made once for one state of the memory."""
 
     def __init__(self, texts: Sequence[Terms]) -> None:
-        self._texts = texts
-        self._lengths = [sum(text.values()) for text in texts]
-        self._mean = sum(self._lengths) / len(texts) if texts else 0.0
-        self._holding = Counter(term for text in texts for term in text)
+        lengths = [sum(text.values()) for text in texts]
+        mean = sum(lengths) / len(texts) if texts else 0.0
+        self._total = len(texts)
+        self._holding: dict[str, list[tuple[int, float]]] = {}
+        for place, (text, length) in enumerate(zip(texts, lengths, strict=True)):
+            norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / mean) if mean else 0.0
+            for term, count in text.items():
+                share = count * (_SATURATION + 1) / (count + norm)
+                self._holding.setdefault(term, []).append((place, share))
 
     def ranked(self, query: Terms, least: float = 0.0) -> list[int]:
         """Return the places of the texts that fit, the best first; equals stay in their order.
 
         What fits less than `least` of the best is left out: a small word that both happen to hold is no reason.
         """
-        rare = {term: weight * self._rarity(term) for term, weight in query.items() if self._tells(term)}
-        scores = [self._score(place, rare) for place in range(len(self._texts))]
-        floor = least * max(scores, default=0.0)
-        fitting = [place for place, score in enumerate(scores) if score > 0 and score >= floor]
-        return sorted(fitting, key=lambda place: -scores[place])
-
-    def _score(self, place: int, rare: Terms) -> float:
-        text, length = self._texts[place], self._lengths[place]
-        norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / self._mean) if self._mean else 0.0
-        return sum(
-            weight * count * (_SATURATION + 1) / (count + norm)
-            for term, weight in rare.items()
-            if (count := text.get(term, 0.0))
-        )
-
-    def _rarity(self, term: str) -> float:
-        total, holding = len(self._texts), self._holding[term]
-        return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
-
-    def _tells(self, term: str) -> bool:
-        total, holding = len(self._texts), self._holding[term]
-        return holding > 0 and (total < 4 or holding / total <= _COMMON)
+        scores: dict[int, float] = {}
+        for term, weight in query.items():
+            holding = self._holding.get(term, ())
+            if holding and (self._total < _FEW or len(holding) / self._total <= _COMMON):
+                rarity = math.log(1 + (self._total - len(holding) + 0.5) / (len(holding) + 0.5))
+                for place, share in holding:
+                    scores[place] = scores.get(place, 0.0) + weight * rarity * share
+        floor = least * max(scores.values(), default=0.0)
+        return sorted((place for place, score in scores.items() if score >= floor), key=lambda at: (-scores[at], at))
 
 
 def _whole(word: str) -> list[tuple[str, float]]:

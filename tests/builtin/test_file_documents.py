@@ -247,6 +247,16 @@ async def test_a_stamp_changes_with_the_text_however_soon(tmp_path: Path, second
     assert await documents.stamps(["a.md"]) != before
 
 
+async def test_what_is_no_file_has_no_stamp_and_holds_nothing_up(documents: FileDocuments, tmp_path: Path) -> None:
+    await documents.write("skills/a/SKILL.md", "x", ABSENT)
+    os.mkfifo(tmp_path / "memory" / "pipe.md")
+    (tmp_path / "memory" / "skills" / "loop").symlink_to("loop")
+    (tmp_path / "memory" / "cognition" / "runs").mkdir(parents=True)
+    (tmp_path / "memory" / "cognition" / "runs" / "r.json").write_text("{}")
+    assert list(await documents.stamps(["pipe.md", "skills"])) == ["skills/a/SKILL.md"]
+    assert list(await documents.stamps([""])) == ["skills/a/SKILL.md"]
+
+
 async def test_a_folder_has_a_stamp_for_each_document_below_it(documents: FileDocuments) -> None:
     for path in ("skills/a/SKILL.md", "skills/b/SKILL.md", "other.md"):
         await documents.write(path, "x", ABSENT)
