@@ -34,7 +34,7 @@ class Identity:
 
 
 class Reader:
-    """Who reads the replies, and how they come to them; nothing where no surface was named."""
+    """Where the user reads, if whole messages are shown there, and when nobody asked."""
 
     placement: Literal["system", "turn"] = "turn"
     place = 85
@@ -44,9 +44,8 @@ class Reader:
 
     async def render(self, turn: TurnContext) -> str:
         lines = [_SENDERS.get(turn.input.origin, "")]
-        if turn.input.surface != "none":
-            how = "which shows whole messages as they come" if turn.speaks_in_messages else "as you write"
-            lines.append(f"The user reads on `{turn.input.surface}`, {how}.")
+        if turn.speaks_in_messages and turn.input.surface != "none":
+            lines.append(f"The user reads on `{turn.input.surface}`, which shows whole messages as they come.")
         return "\n".join(line for line in lines if line)
 
 

@@ -264,4 +264,4 @@ async def test_the_last_review_is_shown_with_its_issues(tmp_path: Path, review: 
 async def test_an_empty_memory_adds_nothing(tmp_path: Path) -> None:
     system, tail = await shown(tmp_path, "hi", {})
     assert "<<<" not in system.replace("<<< and >>>", "")
-    assert tail.count("<<<") == 1
+    assert tail.strip().splitlines()[1:] == ["Time: Sunday 2026-03-01 12:00 UTC"]
