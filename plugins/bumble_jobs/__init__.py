@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from bumble_core import PluginConfig, Settings, hookimpl
-from bumble_core.ports import Inference, Job
+from collections.abc import Mapping
+from typing import Protocol
 
-from .consolidation import Consolidation
-from .extraction import SemanticExtraction
-from .review import VerificationReview
-from .skills import SkillCatalog
+from bumble_core import Deferred, PluginConfig, Settings, hookimpl
+from bumble_core.ports import Checked, Inference, Job
+from bumble_core.types.documents import Document
+from bumble_core.types.jobs import JobResult, JobSpec, JobView
+
+from .declared import CONSOLIDATION, EXTRACTION, REVIEW, SKILL_CATALOG
+
+
+class _Working(Job, Checked, Protocol): ...
+
+
+class _Declared:
+    """A job of which only the declaration is there until it runs."""
+
+    def __init__(self, spec: JobSpec, place: str, *collaborators: object) -> None:
+        self.spec = spec
+        self._make, self._collaborators = Deferred(f"bumble_jobs.{place}"), collaborators
+        self._made: _Working | None = None
+
+    async def run(self, view: JobView) -> JobResult:
+        return await self._job().run(view)
+
+    def problem(self, view: JobView, result: JobResult, documents: Mapping[str, Document]) -> str:
+        return self._job().problem(view, result, documents)
+
+    def _job(self) -> _Working:
+        if self._made is None:
+            self._made = self._make(*self._collaborators)
+        return self._made
 
 
 class JobsPlugin:
@@ -17,8 +42,8 @@ class JobsPlugin:
     @hookimpl(trylast=True)
     def bumble_jobs(self, inference: Inference, settings: Settings) -> list[Job]:
         return [
-            VerificationReview(inference, settings),
-            Consolidation(inference, settings),
-            SemanticExtraction(inference, settings),
-            SkillCatalog(),
+            _Declared(REVIEW, "review:VerificationReview", inference, settings),
+            _Declared(CONSOLIDATION, "consolidation:Consolidation", inference, settings),
+            _Declared(EXTRACTION, "extraction:SemanticExtraction", inference, settings),
+            _Declared(SKILL_CATALOG, "skills:SkillCatalog"),
         ]

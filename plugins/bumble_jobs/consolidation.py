@@ -11,12 +11,13 @@ from pydantic import BaseModel, Field
 from bumble_core import Settings, framed
 from bumble_core.ports import Inference
 from bumble_core.types.documents import Document
-from bumble_core.types.inference import ModelRef
-from bumble_core.types.jobs import Cron, JobResult, JobSpec, JobView, TurnsSince, When, Write
+from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 from bumble_core.types.turn import Turn
 
 from .asking import Question
 from .authorship import Authorship
+from .declared import CONSOLIDATION as SPEC
+from .declared import HEADINGS, WORKING_MEMORY
 from .draft import Draft, begin
 from .entries import Entry, Origin, new_entry
 from .prompts import CONSOLIDATION, numbered
@@ -24,23 +25,12 @@ from .sources import Said, said, tainting
 from .transcript import Shown
 from .work import ask_about, left_out, profile
 
-WORKING_MEMORY = "working/WORKING_MEMORY.md"
-HEADINGS = (
-    "Current Priorities",
-    "Active Tasks",
-    "Open Threads",
-    "Recent Progress",
-    "Pending Checks",
-    "Temporary Context",
-)
 Heading = Literal[
     "Current Priorities", "Active Tasks", "Open Threads", "Recent Progress", "Pending Checks", "Temporary Context"
 ]
 _KEPT = ("Active Tasks", "Open Threads")  # leave when they are completed, and for no other reason
 _FIRST_TO_LEAVE = ("Temporary Context", "Recent Progress", "Pending Checks", "Current Priorities")
 _BUDGET = 6000  # characters: the prompt shows this file in each turn
-_TURNS_BEFORE = 6  # q15's Cognition page: six or more turns since the last consolidation
-_DAILY = "0 4 * * *"
 _LONGEST_OUTPUT = 1500  # characters of one tool's output: the course of things, not their details
 _MOST = 40
 
@@ -75,13 +65,7 @@ class Consolidation:
 
     @property
     def spec(self) -> JobSpec:
-        return JobSpec(
-            id="working_memory_consolidation",
-            summary="Fold recent turns into the working memory",
-            triggers=(When(TurnsSince(_TURNS_BEFORE)), Cron(_DAILY)),
-            outputs=(WORKING_MEMORY,),
-            models=(ModelRef(provider="ollama-cloud", model="deepseek-v4-flash"),),
-        )
+        return SPEC
 
     async def run(self, view: JobView) -> JobResult:
         """Bring the working memory up to date from the oldest unread turns.

@@ -12,11 +12,12 @@ from pydantic import BaseModel, Field
 from bumble_core import Settings, framed
 from bumble_core.ports import Inference
 from bumble_core.types.documents import Document
-from bumble_core.types.inference import ModelRef
-from bumble_core.types.jobs import Cron, JobResult, JobSpec, JobView, TurnsSince, When, Write
+from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 
 from .asking import Answer, Question
 from .authorship import Authorship
+from .declared import EXTRACTION as SPEC
+from .declared import FILES
 from .draft import Draft, begin, differing
 from .entries import Entry, Origin, new_entry, quoted
 from .prompts import EXTRACTION, numbered
@@ -24,11 +25,6 @@ from .sources import Said, find_quote, said, tainting
 from .transcript import Shown
 from .work import ask_about, left_out, profile
 
-FILES = {
-    "semantic/facts.md": ("Confirmed Facts", "Grounded Inferences"),
-    "semantic/preferences.md": ("User Preferences", "Collaboration Preferences"),
-    "semantic/projects.md": ("Active Projects", "Durable Project Knowledge"),
-}
 Kind = Literal["fact", "inference", "user_preference", "collaboration_preference", "project", "project_knowledge"]
 _PLACES: Mapping[Kind, tuple[str, str]] = {
     "fact": ("semantic/facts.md", "Confirmed Facts"),
@@ -40,8 +36,6 @@ _PLACES: Mapping[Kind, tuple[str, str]] = {
 }
 _PREFERENCES = "semantic/preferences.md"
 _BUDGET = 16_000  # characters of a file: some 200 entries
-_TURNS_BEFORE = 12
-_DAILY = "0 5 * * *"
 _LONGEST_OUTPUT = 1500
 _MOST = 30
 
@@ -77,13 +71,7 @@ class SemanticExtraction:
 
     @property
     def spec(self) -> JobSpec:
-        return JobSpec(
-            id="semantic_memory_extraction",
-            summary="Keep facts, preferences and projects from recent turns",
-            triggers=(When(TurnsSince(_TURNS_BEFORE)), Cron(_DAILY)),
-            outputs=tuple(FILES),
-            models=(ModelRef(provider="ollama-cloud", model="deepseek-v4-pro"),),
-        )
+        return SPEC
 
     async def run(self, view: JobView) -> JobResult:
         """Add what is new in the oldest unread turns.

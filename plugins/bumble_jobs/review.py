@@ -11,18 +11,18 @@ from pydantic import BaseModel, Field
 from bumble_core import Settings
 from bumble_core.ports import Inference
 from bumble_core.types.documents import Document
-from bumble_core.types.inference import ModelRef
-from bumble_core.types.jobs import Cron, JobResult, JobSpec, JobView, TurnsSince, When, Write
+from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 from bumble_core.types.turn import Turn
 
 from .asking import Question
+from .declared import EARLIER, LATEST
+from .declared import REVIEW as SPEC
 from .prompts import REVIEW
-from .review_file import EARLIER, LATEST, Finding, Review, read_review, with_earlier
+from .review_file import Finding, Review, read_review, with_earlier
 from .sources import find_quote, said
 from .transcript import Shown
 from .work import ask_about, profile
 
-_TWICE_A_DAY = "0 3,15 * * *"
 _MOST = 12
 
 
@@ -52,13 +52,7 @@ class VerificationReview:
 
     @property
     def spec(self) -> JobSpec:
-        return JobSpec(
-            id="verification_review",
-            summary="Check the work of the latest turns against the evidence",
-            triggers=(When(TurnsSince(1)), Cron(_TWICE_A_DAY)),
-            outputs=(LATEST, EARLIER),
-            models=(ModelRef(provider="ollama-cloud", model="nemotron-3-ultra"),),
-        )
+        return SPEC
 
     async def run(self, view: JobView) -> JobResult:
         """Review the oldest turns that were not reviewed yet.

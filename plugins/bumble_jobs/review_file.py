@@ -10,9 +10,6 @@ from bumble_core.types.base import Value
 from .entries import Origin, plain, read_entry
 from .sections import items, split
 
-LATEST = "cognition/state/verification_review.md"
-EARLIER = "cognition/state/earlier_reviews.md"
-
 Verdict = Literal["pass", "fail", "partial"]
 
 _MOST_EARLIER = 12_000  # characters

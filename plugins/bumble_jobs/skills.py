@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import yaml
-from typing_extensions import override
 
 from bumble_core.types.documents import Document
-from bumble_core.types.jobs import AtStartup, Condition, JobResult, JobSpec, JobView, Situation, When, Write
+from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 
+from .declared import CATALOG, SKILL_CATALOG, SKILL_FILE, SKILLS, print_of_skills
 from .entries import plain
 
-CATALOG = "cognition/state/skill_catalog.md"
-SKILLS = "skills/"
-_FILE = "SKILL.md"
 _LONGEST_DESCRIPTION = 200
 _MOST = 100  # skills: the prompt shows the catalog
-
-
-@dataclass(frozen=True, slots=True)
-class SkillsChanged(Condition):
-    """Holds when the skills are not those that the catalog was made of."""
-
-    @property
-    @override
-    def reads(self) -> tuple[str, ...]:
-        return (SKILLS,)
-
-    @override
-    def reason(self, now: Situation) -> str:
-        return "" if _print_of(now.documents) == (now.note or _print_of({})) else "the skills changed"
-
-    @override
-    def __str__(self) -> str:
-        return "the skills changed"
 
 
 class SkillCatalog:
     @property
     def spec(self) -> JobSpec:
-        return JobSpec(
-            id="skill_catalog",
-            summary="Rebuild the catalog of skills that the prompt shows",
-            triggers=(AtStartup(), When(SkillsChanged())),
-            inputs=(SKILLS,),
-            outputs=(CATALOG,),
-        )
+        return SKILL_CATALOG
 
     async def run(self, view: JobView) -> JobResult:
         skills = _skills(view.documents)
@@ -62,7 +33,7 @@ class SkillCatalog:
             read=len(view.turns),
             writes=(Write(path=CATALOG, text=text),) if is_wanted else (),
             removed=tuple(before.splitlines()),
-            note=_print_of(view.documents),
+            note=print_of_skills(view.documents),
         )
 
     def problem(self, view: JobView, result: JobResult, documents: Mapping[str, Document]) -> str:
@@ -77,7 +48,7 @@ def _skills(documents: Mapping[str, Document]) -> list[tuple[str, str, str]]:
     found = []
     for path, document in documents.items():
         folder, _, file = path.removeprefix(SKILLS).partition("/")
-        if path.startswith(SKILLS) and file == _FILE:
+        if path.startswith(SKILLS) and file == SKILL_FILE:
             head = _front_matter(document.text)
             name = plain(head.get("name", "")) or folder
             found.append((name, plain(head.get("description", ""), _LONGEST_DESCRIPTION) or "No description.", path))
@@ -96,8 +67,3 @@ def _front_matter(text: str) -> dict[str, str]:
     if not isinstance(values, dict):
         return {}
     return {key: value for key, value in values.items() if isinstance(key, str) and isinstance(value, str)}
-
-
-def _print_of(documents: Mapping[str, Document]) -> str:
-    skills = sorted((path, document.version) for path, document in documents.items() if path.endswith(f"/{_FILE}"))
-    return hashlib.sha256(repr(skills).encode()).hexdigest()[:16]

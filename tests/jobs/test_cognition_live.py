@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bumble_jobs.review_file import LATEST, read_review
+from bumble_jobs.declared import LATEST
+from bumble_jobs.review_file import read_review
 from bumble_local import pull
 
 from bumble_core import Settings, assemble, assistant

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bumble_jobs.consolidation import HEADINGS, WORKING_MEMORY, Consolidation
+from bumble_jobs.consolidation import Consolidation
+from bumble_jobs.declared import HEADINGS, WORKING_MEMORY
 
 from bumble_core.testing import Reply
 from bumble_core.types.jobs import JobResult, JobView

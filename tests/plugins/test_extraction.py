@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bumble_jobs.extraction import FILES, SemanticExtraction
+from bumble_jobs.declared import FILES
+from bumble_jobs.extraction import SemanticExtraction
 
 from bumble_core.errors import AllModelsFailed
 from bumble_core.testing import Reply

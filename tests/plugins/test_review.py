@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bumble_jobs.declared import EARLIER, LATEST
 from bumble_jobs.review import VerificationReview
-from bumble_jobs.review_file import EARLIER, LATEST, Finding, Review, read_review, with_earlier
+from bumble_jobs.review_file import Finding, Review, read_review, with_earlier
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bumble_jobs.skills import CATALOG, SkillCatalog
+from bumble_jobs.declared import CATALOG
+from bumble_jobs.skills import SkillCatalog
 
 from bumble_core.types.documents import Document
 from bumble_core.types.jobs import Situation, When
