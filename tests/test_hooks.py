@@ -13,7 +13,7 @@ from bumble_core.builtin.documents import FileDocuments
 from bumble_core.builtin.ledger import FileJobLedger
 from bumble_core.builtin.sessions import SqliteSessions
 from bumble_core.ports import Clock, Execute, Files
-from bumble_core.testing import ScriptedProvider
+from bumble_core.testing import RequestChecker, ScriptedProvider
 from bumble_core.types.compaction import CompactionState
 from bumble_core.types.events import Compacted, Event, TurnFinished
 from bumble_core.types.inference import Completion, Delta, ModelRef, Profile, Request, ToolSpec
@@ -279,6 +279,7 @@ async def test_bumble_token_counter_decides_when_a_request_is_too_long(runtime: 
 
 class Oracle:
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Completion, None]:
+        RequestChecker().check(request)
         yield Completion(message=assistant("42"), finish="stop", model=request.models[0])
 
 

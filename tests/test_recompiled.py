@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bumble_core import Runtime, Settings, assemble, assistant
+from bumble_core.ports import Files
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.events import Event, PromptCompiled
 from bumble_core.types.turn import TurnInput
+from tests.builtin.storage_support import CountingFiles
 from tests.pieces import ManualClock, filling
 from tests.shipped import construct_shipped
 
@@ -58,13 +61,19 @@ class Entity:
         self.watch.signals = signals
 
 
-def entity(home: Path, agent: Mapping[str, Any] = MIRA, turns: int = 2) -> Entity:
-    watch, clock = Watch(), ManualClock()
+def entity(
+    home: Path,
+    agent: Mapping[str, Any] = MIRA,
+    turns: int = 2,
+    clock: ManualClock | None = None,
+    files: Files | None = None,
+) -> Entity:
+    watch, clock = Watch(), clock or ManualClock()
     shipped = construct_shipped("persona", "memory", "router", "judge", "compactor")
     plugins = {**shipped, "scripted": ScriptedProvider([assistant("Done.")] * turns, system_may_change=True)}
     plugins["watch"] = filling(observers=[watch], signals=[watch])
     settings = Settings.model_validate({"agent": agent, "home": home})
-    runtime = assemble(settings, plugins=plugins, discovers=False, run_jobs=False, clock=clock)
+    runtime = assemble(settings, plugins=plugins, discovers=False, run_jobs=False, clock=clock, files=files)
     made = Entity(home, runtime, watch, clock)
     made.write("knowledge.md", "## Garden\n\nThe roses are white.\n")
     made.write(PRUNING, SKILL)
@@ -138,3 +147,17 @@ async def test_fifty_turns_with_a_character_and_a_memory_compile_the_system_prom
             await one.runtime.answer("How are the roses?")
     assert one.watch.rendered[1:] == [()] * 49
     assert len(set(one.watch.fingerprints)) == 1
+
+
+async def test_a_turn_reads_no_file_of_the_memory_that_did_not_change(tmp_path: Path) -> None:
+    files, clock = CountingFiles(), ManualClock(datetime.now(UTC) + timedelta(hours=1))
+    one = entity(tmp_path, turns=3, clock=clock, files=files)
+    async with one.runtime:
+        await one.runtime.answer("How are the roses?")
+        before = files.reads
+        await one.runtime.answer("How are the roses?")
+        unchanged = files.reads - before
+        one.write("knowledge.md", "## Garden\n\nThe roses are pink.\n")
+        clock.move(hours=2)
+        await one.runtime.answer("How are the roses?")
+    assert (unchanged, files.reads - before) == (0, 1)

@@ -12,7 +12,7 @@ import structlog
 
 from bumble_core import Message, ToolCall, ToolResult, assistant, tool
 from bumble_core.errors import ContextOverflow
-from bumble_core.testing import flatten
+from bumble_core.testing import RequestChecker, flatten
 from bumble_core.types.events import Compacted
 from bumble_core.types.inference import Completion, Delta, ModelRef, Request, ToolSpec, Usage
 from bumble_core.types.turn import Verdict
@@ -28,8 +28,10 @@ class Breaks:
     def __init__(self, error: BaseException, *replies: Message) -> None:
         self._error, self._replies = error, list(replies)
         self.failed = 0
+        self._checker = RequestChecker()
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Completion, None]:
+        self._checker.check(request)
         if self._replies:
             yield Completion(message=self._replies.pop(0), finish="stop", model=MODEL)
             return
