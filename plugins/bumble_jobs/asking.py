@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import structlog
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.config import JsonDict
 
 from bumble_core import InferenceError, assistant, complete, user
 from bumble_core.errors import AllModelsFailed, ContextOverflow, MalformedReply
@@ -20,7 +21,24 @@ log = structlog.get_logger(__name__)
 
 _MOST_PROBLEMS = 5
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound="Shape")
+
+
+def _close(schema: JsonDict) -> None:
+    """Close an object and require all that it may hold: what servers want that force a schema to the letter."""
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        schema["additionalProperties"] = False
+        schema["required"] = list(properties)
+        for each in properties.values():
+            if isinstance(each, dict):
+                each.pop("default", None)
+
+
+class Shape(BaseModel):
+    """Base of what models answer: what they are asked for is stricter than what is taken."""
+
+    model_config = ConfigDict(json_schema_extra=_close)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

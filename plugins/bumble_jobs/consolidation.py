@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bumble_core import Settings, framed
 from bumble_core.ports import Inference
@@ -14,7 +14,7 @@ from bumble_core.types.documents import Document
 from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 from bumble_core.types.turn import Turn
 
-from .asking import Question
+from .asking import Question, Shape
 from .authorship import Authorship
 from .declared import CONSOLIDATION as SPEC
 from .declared import HEADINGS, WORKING_MEMORY
@@ -35,15 +35,15 @@ _LONGEST_OUTPUT = 1500  # characters of one tool's output: the course of things,
 _MOST = 40
 
 
-class Drop(BaseModel):
+class Drop(Shape):
     entry: int
     why: Literal["completed", "stale"]
     turn: int | None = None
 
 
-class Addition(BaseModel):
+class Addition(Shape):
     heading: Heading
-    text: str = Field(min_length=1)
+    text: str
     turn: int
 
 
@@ -51,7 +51,7 @@ class Change(Addition):
     entries: list[int] = Field(min_length=1, max_length=_MOST)
 
 
-class Consolidated(BaseModel):
+class Consolidated(Shape):
     drop: list[Drop] = Field(max_length=_MOST)
     change: list[Change] = Field(max_length=_MOST)
     add: list[Addition] = Field(max_length=_MOST)

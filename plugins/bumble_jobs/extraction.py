@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bumble_core import Settings, framed
 from bumble_core.ports import Inference
 from bumble_core.types.documents import Document
 from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 
-from .asking import Answer, Question
+from .asking import Answer, Question, Shape
 from .authorship import Authorship
 from .declared import EXTRACTION as SPEC
 from .declared import FILES
@@ -40,15 +40,15 @@ _LONGEST_OUTPUT = 1500
 _MOST = 30
 
 
-class Found(BaseModel):
+class Found(Shape):
     kind: Kind
-    text: str = Field(min_length=1)
+    text: str
     turn: int
     quote: str
     replaces: list[int] = Field(default=[], max_length=_MOST)
 
 
-class Extraction(BaseModel):
+class Extraction(Shape):
     found: list[Found] = Field(max_length=_MOST)
     nothing: str = ""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bumble_core import Settings
 from bumble_core.ports import Inference
@@ -14,7 +14,7 @@ from bumble_core.types.documents import Document
 from bumble_core.types.jobs import JobResult, JobSpec, JobView, Write
 from bumble_core.types.turn import Turn
 
-from .asking import Question
+from .asking import Question, Shape
 from .declared import EARLIER, LATEST
 from .declared import REVIEW as SPEC
 from .prompts import REVIEW
@@ -26,19 +26,19 @@ from .work import ask_about, profile
 _MOST = 12
 
 
-class Evidence(BaseModel):
+class Evidence(Shape):
     checked: str
     found: str
     turn: int
     quote: str
 
 
-class Issue(BaseModel):
+class Issue(Shape):
     text: str
     turn: int
 
 
-class ReviewAnswer(BaseModel):
+class ReviewAnswer(Shape):
     verdict: Literal["pass", "fail", "partial"]
     evidence: list[Evidence] = Field(min_length=1, max_length=_MOST)
     issues: list[Issue] = Field(max_length=_MOST)

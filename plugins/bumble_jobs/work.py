@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel
-
 from bumble_core import Settings
 from bumble_core.errors import ContextOverflow
 from bumble_core.ports import Inference
 from bumble_core.types.inference import Profile
 from bumble_core.types.jobs import JobView
 
-from .asking import Answer, Question, ask
+from .asking import Answer, Question, Shape, ask
 from .sections import split
 from .transcript import Shown, show
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound=Shape)
 
 _SHORTEST_REPLY, _LONGEST_REPLY = 128, 1500  # tokens
 _SHARE_OF_WINDOW = 4  # a reply takes at most one part in so many

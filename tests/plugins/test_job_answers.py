@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from bumble_jobs.asking import Answer, Question, ask
-from pydantic import BaseModel, Field
+from bumble_jobs.asking import Answer, Question, Shape, ask
+from bumble_jobs.consolidation import Consolidated
+from bumble_jobs.extraction import Extraction
+from bumble_jobs.review import ReviewAnswer
+from pydantic import Field
 
 from bumble_core import InferenceError, assistant
+from bumble_core.chat import encode_request
 from bumble_core.errors import AllModelsFailed, ContextOverflow, Unreachable
 from bumble_core.testing import Reply
-from bumble_core.types.inference import Completion, ModelRef, Profile
+from bumble_core.types.inference import Completion, ModelRef, Profile, Request
 from bumble_core.types.jobs import JobView
 from tests.plugins.job_views import AT, MODELS, inference
 
 
-class Colour(BaseModel):
+class Colour(Shape):
     name: str
     share: int = Field(ge=0)
 
@@ -118,3 +123,11 @@ async def test_the_shape_goes_with_the_request_and_the_material_is_no_instructio
     assert (request.owner, request.purpose, request.tool_choice) == ("run_1", "job", "none")
     assert [message.role for message in request.messages] == ["system", "user"]
     assert request.reply_schema == Colour.model_json_schema()
+
+
+@pytest.mark.parametrize("shape", [ReviewAnswer, Consolidated, Extraction])
+def test_what_jobs_ask_for_can_be_forced_to_the_letter(shape: type[Shape]) -> None:
+    profile = Profile(name="job", max_tokens=9)
+    given = {"owner": "run_1", "purpose": "job", "models": MODELS, "profile": profile, "messages": ()}
+    request = Request.model_validate({**given, "reply_schema": shape.model_json_schema()})
+    assert '"strict": true' in json.dumps(encode_request(request, "one"))
