@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from .types.languages import LanguagePack
@@ -29,7 +30,13 @@ _LEFT_OUT = re.compile("[\u0300-\u036f\u064b-\u0655\u093c\u0670\u0640\u200b-\u20
 _ALIKE = str.maketrans(
     "\u2019\u2018\u02bc\u2010\u2011\u0901\u0649\u0629", "'''--\u0902\u064a\u0647"
 )  # typed for each other
+_DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")
+_ARTICLE = re.compile(
+    "^[\u0648\u0641]?(?:[\u0628\u0643]?\u0627\u0644|[\u0648\u0641]?\u0644\u0644)(?=...)"
+)  # Arabic writes it as one with its word
 _BREAK = ""
+_LONGEST_STEM = 24
+_LONGEST_GAP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,56 +55,56 @@ class _Node:
     """What may follow in a phrase, and which phrases end here."""
 
     following: dict[str, _Node] = field(default_factory=dict)
+    stems: dict[str, _Node] = field(default_factory=dict)
+    gap: _Node | None = None
     ends: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def after(self, piece: str) -> Iterator[_Node]:
+        """Yield every place in a phrase that `piece` leads to."""
+        if (node := self.following.get(piece)) is not None:
+            yield node
+        if (bare := _ARTICLE.sub("", piece)) != piece and (node := self.following.get(bare)) is not None:
+            yield node
+        if self.stems:
+            for end in range(1, min(len(piece), _LONGEST_STEM) + 1):
+                if (node := self.stems.get(piece[:end])) is not None:
+                    yield node
 
 
 class Lexicon:
     """The lists of many packs, compiled when first looked into; looking is linear in the text."""
 
     def __init__(self, packs: Iterable[LanguagePack]) -> None:
-        self._packs = tuple(packs)
-        self._root: _Node | None = None
+        self._lists = tuple((name, pack.language, phrases) for pack in packs for name, phrases in pack.lists.items())
 
     def matches(self, text: str) -> tuple[Match, ...]:
         """Return every phrase of every list that stands in the text, in the order of the text.
 
         A phrase does not reach across a sentence mark. One that has no letter, such as an emoji, matches anywhere.
         """
-        root = self._root = self._root or self._compiled()
+        root = _compiled(self._lists)
         found: list[Match] = []
-        pieces, places = _pieces(text)
+        pieces, places = _pieces_of(folded(text))
         for first in range(len(pieces)):
-            node: _Node | None = root
-            for at in range(first, len(pieces)):
-                node = node.following.get(pieces[at]) if node else None
-                if node is None:
-                    break
-                found += [Match(*end, places[first], places[at + 1]) for end in node.ends]
+            for node, end in _ways(root, pieces, first):
+                found += [Match(*named, places[first], places[end]) for named in node.ends]
         return tuple(found)
 
     def names(self, text: str) -> frozenset[str]:
         """Return the names of the lists of which a phrase stands in the text."""
         return frozenset(match.name for match in self.matches(text))
 
-    def _compiled(self) -> _Node:
-        root = _Node()
-        for pack in self._packs:
-            for name, phrases in pack.lists.items():
-                for phrase in phrases:
-                    node = root
-                    for piece in _pieces(phrase)[0]:
-                        node = node.following.setdefault(piece, _Node())
-                    if node is not root:
-                        node.ends.append((name, pack.language, phrase))
-        return root
-
 
 def folded(text: str) -> str:
-    """Return the text as it is compared: NFKC, without case, joiners and the accents of alphabets."""
-    if text.isascii():
-        return text.lower()
-    plain = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
-    return unicodedata.normalize("NFKC", _LEFT_OUT.sub("", unicodedata.normalize("NFD", plain)))
+    """Return the text as it is compared: NFKC, without case, joiners and the accents of alphabets.
+
+    A letter that is drawn out, as in "sooo", stands once.
+    """
+    plain = text.lower()
+    if not text.isascii():
+        plain = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
+        plain = unicodedata.normalize("NFKC", _LEFT_OUT.sub("", unicodedata.normalize("NFD", plain)))
+    return _DRAWN_OUT.sub(r"\1", plain)
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -121,15 +128,61 @@ def read_packs(folder: Path) -> tuple[LanguagePack, ...]:
     """Read a pack from every `LANGUAGE.txt` of a folder.
 
     A list begins with its name in brackets on a line of its own; phrases stand between commas or on lines; what
-    follows `#` is a remark.
+    follows `#` is a remark. In a phrase `file*` is any word that begins so, and `*` alone one to four words.
 
     Raises:
         ValueError: phrases stand before the first list.
     """
-    return tuple(_read(path) for path in sorted(folder.glob("*.txt")))
+    return tuple(_read(path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.txt")))
 
 
-def _read(path: Path) -> LanguagePack:
+@lru_cache(maxsize=4)
+def _compiled(lists: tuple[tuple[str, str, tuple[str, ...]], ...]) -> _Node:
+    """Return the tree of all phrases; ten languages take a tenth of a second, once in a process."""
+    root = _Node()
+    for name, language, phrases in lists:
+        whole = [" ".join(phrase.split()) for phrase in phrases]
+        for phrase, plain in zip(phrases, folded("\n".join(whole)).split("\n"), strict=True):
+            node = _grown(root, plain)
+            if node is not root:
+                node.ends.append((name, language, phrase))
+    return root
+
+
+def _grown(root: _Node, plain: str) -> _Node:
+    """Return where a folded phrase ends, having made the way there."""
+    node = root
+    for chunk in plain.split():
+        if chunk == "*":
+            node.gap = node = node.gap or _Node()
+            continue
+        pieces = _pieces_of(chunk.removesuffix("*"))[0]
+        for at, piece in enumerate(pieces, 1):
+            ways = node.stems if at == len(pieces) and chunk.endswith("*") else node.following
+            node = ways.setdefault(piece, _Node())
+    return node
+
+
+def _ways(root: _Node, pieces: Sequence[str], first: int) -> Iterator[tuple[_Node, int]]:
+    """Yield every place in a phrase that the pieces from `first` on lead to, and how far they were read."""
+    open_ways = [(root, first)]
+    while open_ways:
+        node, at = open_ways.pop()
+        if at > first:
+            yield node, at
+        if at == len(pieces):
+            continue
+        open_ways += [(after, at + 1) for after in node.after(pieces[at])]
+        if node.gap is not None:
+            within = next(
+                (n for n in range(_LONGEST_GAP) if pieces[at + n : at + n + 1] in ([], [_BREAK])), _LONGEST_GAP
+            )
+            open_ways += [(node.gap, at + length) for length in range(1, within + 1)]
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed_ns: int) -> LanguagePack:
+    """Read one file; `changed_ns` only tells a changed file from the one that was read."""
     lists: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -143,9 +196,11 @@ def _read(path: Path) -> LanguagePack:
     return LanguagePack(language=path.stem, lists={name: tuple(phrases) for name, phrases in lists.items()})
 
 
-def _pieces(text: str) -> tuple[list[str], list[int]]:
-    """Return words, signs, and a break wherever a phrase may not go on, with the number of words before each."""
-    plain = folded(text)
+def _pieces_of(plain: str) -> tuple[list[str], list[int]]:
+    """Return the words, signs and breaks of a folded text, with the number of words before each.
+
+    At a break no phrase goes on.
+    """
     pieces: list[str] = []
     places = [0]
     end, count = 0, 0

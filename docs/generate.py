@@ -14,6 +14,7 @@ from pathlib import Path
 from commands_page import commands_page
 from hooks_page import hooks_page
 from levels_page import levels_page
+from routing_page import routing_page
 
 from bumble_core.configuration.keys import Key, Place, known_keys, place_of
 from bumble_core.configuration.trust import is_harmless
@@ -103,6 +104,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/hooks.md": hooks_page,
     "reference/levels.md": levels_page,
+    "reference/routing.md": routing_page,
     "reference/settings.md": settings_page,
 }
 

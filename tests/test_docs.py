@@ -28,7 +28,7 @@ _FENCE = re.compile(r"^```(?P<language>\w*)(?: title=(?P<title>\S+))?\n(?P<text>
 _LINK = re.compile(r"\]\((?P<target>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 _TEST_COMMAND = "python3 -m venv .ci/env && .ci/env/bin/pip install tox && .ci/env/bin/tox"
 _TO_READ = ("text", "py")
-_GENERATED = ("hooks.md", "commands.md", "settings.md", "levels.md")
+_GENERATED = ("hooks.md", "commands.md", "settings.md", "levels.md", "routing.md")
 _NOT_COPIED = (
     ".git",
     ".tox",

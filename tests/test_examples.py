@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import pkgutil
 import subprocess
@@ -31,6 +32,12 @@ judge: polite (replaces the default; passed over: judge)
 verdict: impolite
 verdict: polite
 It is done, thank you for waiting.
+""",
+    "routers.py": """\
+shipped: reflex, CHAT: short (15 characters)
+pirate: deliberate, GROUNDED: work (hoist), thing (sail*)
+hurried: reflex, DEEP: deep (compare, comparé)
+terse: terse, always terse
 """,
     "custom_tool.py": "We have 12 apples.\n",
     "both_doors.py": """\
@@ -105,3 +112,10 @@ def test_example_configuration_assembles(tmp_path: Path) -> None:
     done = Installed.at(tmp_path).bumble("stages", "--strict", "--config", str(ENTITY))
     assert (done.status, done.err) == (0, "")
     assert "configured with stages.router" in done.out
+
+
+def test_a_router_is_tuned_wrapped_and_replaced_in_ten_lines_each() -> None:
+    tree = ast.parse((EXAMPLES / "routers.py").read_text(encoding="utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    lines = {each.name: sum(map(bool, map(str.strip, ast.unparse(each).splitlines()))) for each in classes}
+    assert (lines.keys(), max(lines.values()) <= 10) == ({"PirateWords", "Hurried", "Terse"}, True)

@@ -12,6 +12,7 @@ SHIPPED: Final = {
     "chat": "Talk with the agent in the terminal.",
     "plugins": "List the plugins: what each offers, or why it does not.",
     "stages": "Show who fills each stage, and why.",
+    "route": "Explain how a message is routed, or measure the router.",
     "models": "List the models that can be asked, or fetch one.",
     "sessions": "List, show, search, export or delete conversations.",
     "memory": "List, show, edit or compare what the agent remembers.",

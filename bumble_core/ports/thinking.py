@@ -8,7 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 from ..types.compaction import CompactionState
 from ..types.inference import Completion, Delta, ModelInfo, ModelRef, Request, ToolSpec
 from ..types.messages import Message, ToolCall, ToolResult
-from ..types.turn import Route, TurnContext, TurnInput, Verdict
+from ..types.turn import Explanation, Route, TurnContext, TurnInput, Verdict
 
 
 @runtime_checkable
@@ -99,6 +99,13 @@ class Router(Protocol):
     """Chooses the profile and the models of one turn."""
 
     async def route(self, input: TurnInput) -> Route: ...
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A router that tells what it makes of an input, without asking anybody: what `bumble route` shows."""
+
+    def explain(self, input: TurnInput) -> Explanation: ...
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ from .contract import ProviderContract
 from .imitations import IMITATIONS
 from .live_contract import LiveProviderContract
 from .requests import RequestChecker, check_history, check_prefix, check_request, flatten
+from .router_contract import RouterContract, asked
 from .scripted import BrokenScript, Reply, ScriptedProvider
 from .stub_server import Pause, StubReply, StubRequest, StubServer
 from .wires import CHAT, OLLAMA, Wire
@@ -23,12 +24,14 @@ __all__ = [
     "ProviderContract",
     "Reply",
     "RequestChecker",
+    "RouterContract",
     "ScriptedProvider",
     "StillClock",
     "StubReply",
     "StubRequest",
     "StubServer",
     "Wire",
+    "asked",
     "check_history",
     "check_prefix",
     "check_request",

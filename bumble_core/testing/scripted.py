@@ -14,7 +14,7 @@ from .requests import RequestChecker
 
 Reply = Message | Completion | Exception | Callable[[Request], "Message | Completion | Exception"]
 
-_ASIDES: Mapping[str, Reply] = MappingProxyType({"judge": assistant("DONE:")})
+_ASIDES: Mapping[str, Reply] = MappingProxyType({"judge": assistant("DONE:"), "route": assistant("DEEP")})
 
 
 class BrokenScript(BaseException):
@@ -32,8 +32,9 @@ class ScriptedProvider:
     `system_may_change=True` where what the system prompt depends on changes between two turns. Also a plugin: give it
     to `assemble(plugins={"scripted": provider})`.
 
-    `asides` are replies to requests of some purposes, which use up nothing of the list and are remembered apart: the
-    judge is told that all is done, so that a script holds only what the conversation is about.
+    `asides` are replies to requests of some purposes, which use up nothing of the list and are remembered apart, so
+    that a script holds only what the conversation is about: the judge is told that all is done, the router that a
+    message takes thought.
     """
 
     def __init__(

@@ -35,6 +35,25 @@ class Route(Value):
     escalated_from: str = ""
 
 
+class Sign(Value):
+    """One thing that a router saw in an input, and what it adds to the score of each label."""
+
+    name: str
+    seen: str
+    adds: dict[Label, float] = {}
+
+
+class Explanation(Value):
+    """What a router makes of an input without asking anybody: the signs, and how likely each label is.
+
+    One that is not certain would ask a model, if it may.
+    """
+
+    signs: tuple[Sign, ...] = ()
+    shares: dict[Label, float] = {}
+    is_certain: bool = True
+
+
 class Verdict(Value):
     """May the turn end? `nudge` is shown to the model when it may not.
 

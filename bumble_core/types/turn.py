@@ -13,9 +13,22 @@ from .inference import Completion, ModelRef, Usage
 from .log import Preview, last_results, pending_calls, previews, recent_results, said, said_in_a_row, with_result
 from .messages import Message, ToolCall, ToolResult
 from .prompt import NO_PROMPT, CompiledPrompt
-from .record import GatePolicy, Label, Origin, Route, Status, Turn, Verdict
+from .record import Explanation, GatePolicy, Label, Origin, Route, Sign, Status, Turn, Verdict
 
-__all__ = ["GatePolicy", "Label", "Limits", "Origin", "Route", "Status", "Turn", "TurnContext", "TurnInput", "Verdict"]
+__all__ = [
+    "Explanation",
+    "GatePolicy",
+    "Label",
+    "Limits",
+    "Origin",
+    "Route",
+    "Sign",
+    "Status",
+    "Turn",
+    "TurnContext",
+    "TurnInput",
+    "Verdict",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,141 @@
+"""Choose between a short answer at once and a long one with thought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import structlog
+from pydantic import Field
+
+from bumble_core import InferenceError, PluginConfig, Settings
+from bumble_core.types.inference import ModelRef, Profile
+from bumble_core.types.languages import LanguagePack
+from bumble_core.types.turn import Explanation, Label, Route, TurnInput
+
+from .classifier import Classifier
+from .evidence import Opinion, weigh
+from .form import form_of
+from .vocabulary import Vocabulary
+
+log = structlog.get_logger(__name__)
+
+_CLASSIFIER_CONFIDENCE = 0.8  # a guess: on the labelled messages a small model is right about that often
+
+
+class RouterConfig(PluginConfig):
+    """When a message is answered by reflex, and when a model is asked about it."""
+
+    reflex_below_chars: int = Field(
+        default=80, ge=0, description="Messages shorter than this, in characters, count as short."
+    )
+    reflex_below_intensity: float = Field(
+        default=0.6, ge=0, le=1, description="Messages of this intensity or more are answered with thought."
+    )
+    certain_from: float = Field(default=0.7, ge=0.5, le=1, description="Confidence from which on no model is asked.")
+    leaning_from: float = Field(
+        default=0.6, ge=0.5, le=1, description="Confidence that is enough where no model may be asked; else: thought."
+    )
+    classifier: bool = Field(default=True, description="Ask a model for one word where the signs are not certain.")
+    classifier_models: tuple[str, ...] = Field(
+        default=(), description="Models that are asked for it, `provider:model` each; empty: those of the turn."
+    )
+    classifier_timeout_s: float = Field(default=10, gt=0, description="Longest wait for the word, in seconds.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What kind of answer a message wants, who decided and why; a label of None is thought about."""
+
+    label: Label | None
+    by: Literal["forced", "heuristic", "classifier"]
+    reason: str
+    confidence: float
+
+
+class EvidenceRouter:
+    """Forced rules first, then what the message looks like and says; a model is asked only where that is not certain.
+
+    Where nobody can say, the turn takes thought: a wrong reflex is a bad answer, a wrong deliberation costs time.
+    """
+
+    def __init__(
+        self,
+        own: RouterConfig,
+        classifier: Classifier | None,
+        languages: tuple[LanguagePack, ...],
+        settings: Settings,
+    ) -> None:
+        self._own, self._classifier, self._settings = own, classifier, settings
+        self._vocabulary = Vocabulary(languages)
+
+    async def route(self, input: TurnInput) -> Route:
+        decided = await self._decide(input)
+        return Route(
+            profile=self._profile(decided.label),
+            models=input.models,
+            decided_by=decided.by,
+            reason=decided.reason,
+            confidence=round(decided.confidence, 3),
+            label=decided.label,
+            grounded=decided.label in ("GROUNDED", "EXACT"),
+        )
+
+    async def _decide(self, input: TurnInput) -> Decided:
+        """Return what kind of answer the message wants."""
+        if (rule := self._forced(input)) is not None:
+            return Decided(label=None, by="forced", reason=rule, confidence=1)
+        opinion = self.opinion(input)
+        label, sure = opinion.label, opinion.confidence
+        if sure >= self._own.certain_from or (self._classifier is None and sure >= self._own.leaning_from):
+            return Decided(label=label, by="heuristic", reason=_reason(opinion), confidence=sure)
+        if self._classifier is None:
+            return Decided(label=None, by="heuristic", reason=f"not certain: {_reason(opinion)}", confidence=sure)
+        try:
+            label = await self._classifier.label(input)
+        except InferenceError as error:
+            log.warning("classifier.failed", error=repr(error))
+            return Decided(label=None, by="heuristic", reason="not certain, and the classifier failed", confidence=sure)
+        reason = f"a model calls it {label}"
+        return Decided(label=label, by="classifier", reason=reason, confidence=_CLASSIFIER_CONFIDENCE)
+
+    def _forced(self, input: TurnInput) -> str | None:
+        """Return the rule that decides whatever the message says, if there is one."""
+        if self._settings.agent.always_deliberate:
+            return "agent.always_deliberate is set"
+        return None if input.origin == "user" else f"the input comes from {input.origin}"
+
+    def explain(self, input: TurnInput) -> Explanation:
+        opinion = self.opinion(input)
+        is_certain = opinion.confidence >= self._own.certain_from
+        shares = {label: round(share, 3) for label, share in opinion.shares.items()}
+        return Explanation(signs=opinion.signs, shares=shares, is_certain=is_certain or self._forced(input) is not None)
+
+    def opinion(self, input: TurnInput) -> Opinion:
+        """Return what the message's form and words say, without asking anybody."""
+        form = form_of(input)
+        words = self._vocabulary.read(form.clauses)
+        return weigh(form, words, short=self._own.reflex_below_chars, calm=self._own.reflex_below_intensity)
+
+    def _profile(self, label: Label | None) -> Profile:
+        cognition = self._settings.cognition
+        if label == "CHAT":
+            return Profile(name="reflex", max_tokens=cognition.reflex_max_tokens, temperature=cognition.temperature)
+        return Profile(
+            name="deliberate",
+            max_tokens=cognition.deliberate_max_tokens,
+            thinking=True,
+            temperature=cognition.temperature,
+        )
+
+
+def classifier_models(names: tuple[str, ...]) -> tuple[ModelRef, ...]:
+    return tuple(ModelRef.parse(name) for name in names)
+
+
+def _reason(opinion: Opinion) -> str:
+    """Return the strongest signs for the label that was found."""
+    label = opinion.label
+    strongest = sorted(opinion.signs, key=lambda sign: -sign.adds.get(label, 0.0))[:2]
+    named = [f"{sign.name} ({sign.seen})" for sign in strongest if sign.adds.get(label, 0.0) > 0]
+    return f"{label}: {', '.join(named) or 'nothing speaks against it'}"
