@@ -12,6 +12,7 @@ from typing_extensions import override
 _ORIGIN = re.compile(r"\s*\[turns? (?P<turns>\d+(?:, \d+)*)(?:; (?P<rest>[^\[\]]*))?\]$")
 _BULLET = re.compile(r"[-*+][ \t]+")
 _OPENING = re.compile(r"^(?:(?:[-*+>]|#{1,6})\s+)+")
+_BETWEEN = re.compile(r"[\W_]+")
 _LONGEST = 300  # characters of an entry: one thought, not a report
 _LONGEST_TRACE = 120
 _MOST_TURNS = 6  # numbers of turns that an entry names: the first and the latest
@@ -94,7 +95,13 @@ def quoted(text: str, most: int = _LONGEST_TRACE) -> str:
 def sameness(text: str) -> str:
     """Return `text` without case, punctuation and spacing; numbers and words stay, so a negation differs."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(c if c.isalnum() or unicodedata.combining(c) else " " for c in folded).split())
+    return " ".join(_BETWEEN.sub(_gap, folded).split())
+
+
+def _gap(found: re.Match[str]) -> str:
+    """Return a space for what stands between words, and the marks in it that belong to letters."""
+    run = found[0]
+    return " " if run.isascii() else "".join(c if unicodedata.category(c)[0] == "M" else " " for c in run)
 
 
 def _origin(found: re.Match[str]) -> Origin:

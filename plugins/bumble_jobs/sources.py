@@ -18,6 +18,8 @@ _SHORTEST = 8  # letters of a quotation that can prove something; characters of 
 _WIDE = 0x2E80
 _WORD = re.compile(r"\w+(?:[.:/@_-]\w+)*")
 _SHORTEST_WORD = 4
+_MOST_READ = 60_000  # characters of one text: more of it is never shown
+_ORDER = ("user", "tool", "assistant")
 _WEB = ("web", "http", "url", "fetch", "browse", "search_engine", "internet")
 _FROM_WEB = "from the web"
 _BY_AGENT = "by the assistant"
@@ -27,11 +29,15 @@ _AGENCY = ("say", "think", "wait", "end_turn")  # what these give is the agent's
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text of a turn; `source` is what the origin of an entry tells of it, nothing where the user said it."""
+    """A text of a turn; `source` is what the origin of an entry tells of it, nothing where the user said it.
+
+    `folded` is the text as quotations are compared with it.
+    """
 
     turn: int
     who: Speaker
-    text: str
+    folded: str
+    words: frozenset[str]
     source: str = ""
 
     @property
@@ -40,30 +46,30 @@ class Said:
 
 
 def said(turns: Iterable[Turn]) -> tuple[Said, ...]:
-    """Return every text of `turns`. What an automation put in is no user's word."""
+    """Return every text of `turns`, read once. What an automation put in is no user's word."""
     found: list[Said] = []
     for turn in turns:
         for message in turn.messages:
             found += _of_message(message, turn)
-        found += [Said(turn.number, "assistant", text, _BY_AGENT) for text in turn.delivered]
-    return tuple(one for one in found if one.text.strip())
+        found += [_said(turn, "assistant", text, _BY_AGENT) for text in turn.delivered]
+    return tuple(one for one in found if one.folded)
 
 
 def _of_message(message: Message, turn: Turn) -> list[Said]:
     found: list[Said] = []
     if message.role == "user" and message.source == "user":
         is_user = turn.origin == "user"
-        found.append(Said(turn.number, "user" if is_user else "tool", message.text, "" if is_user else _BY_PROGRAM))
+        found.append(_said(turn, "user" if is_user else "tool", message.text, "" if is_user else _BY_PROGRAM))
     elif message.role == "assistant":
-        found.append(Said(turn.number, "assistant", message.text, _BY_AGENT))
+        found.append(_said(turn, "assistant", message.text, _BY_AGENT))
     for result in message.tool_results:
         texts = [text for text in (result.whole or result.content, result.diff) if text]
         if result.name in _AGENCY:
-            found += [Said(turn.number, "assistant", text, _BY_AGENT) for text in texts]
+            found += [_said(turn, "assistant", text, _BY_AGENT) for text in texts]
         else:
             is_web = any(word in result.name.casefold() for word in _WEB)
             source = f"{_FROM_WEB}, {result.name}" if is_web else f"from tool {result.name}"
-            found += [Said(turn.number, "tool", text, source) for text in texts]
+            found += [_said(turn, "tool", text, source) for text in texts]
     return found
 
 
@@ -71,12 +77,11 @@ def find_quote(quote: str, turn: int, record: Sequence[Said]) -> Said | None:
     """Return who said `quote`: in that turn first, and the user before tools before the agent; None: nobody."""
     wanted = sameness(quote)
     weight = sum(2 if ord(c) >= _WIDE else 1 for c in wanted if not c.isspace())
-    order = ("user", "tool", "assistant")
-    for one in sorted(record, key=lambda each: (each.turn != turn, order.index(each.who))):
-        text = sameness(one.text)
-        if wanted and (wanted == text or (weight >= _SHORTEST and f" {wanted} " in f" {text} ")):
+    is_dense = any(ord(c) >= _WIDE for c in wanted)  # written without spaces: there are no words to end at
+    for one in sorted(record, key=lambda each: (each.turn != turn, _ORDER.index(each.who))):
+        if wanted and wanted == one.folded:
             return one
-        if wanted and weight >= _SHORTEST and any(ord(c) >= _WIDE for c in wanted) and wanted in text:
+        if weight >= _SHORTEST and (wanted in one.folded if is_dense else f" {wanted} " in f" {one.folded} "):
             return one
     return None
 
@@ -88,18 +93,20 @@ def tainting(text: str, record: Sequence[Said]) -> Said | None:
     tell where a sentence is from.
     """
     words = _words(text)
-    user = words & set().union(*(_words(one.text) for one in record if one.who == "user"))
+    user = words & frozenset().union(*(one.words for one in record if one.who == "user"))
     best = max(
-        (one for one in record if one.who == "tool"),
-        key=lambda one: len((words - user) & _words(one.text)),
-        default=None,
+        (one for one in record if one.who == "tool"), key=lambda one: len((words - user) & one.words), default=None
     )
     if best is None:
         return None
-    borrowed = (words - user) & _words(best.text)
-    return best if len(borrowed) > max(1, len(user)) else None
+    return best if len((words - user) & best.words) > max(1, len(user)) else None
 
 
-def _words(text: str) -> set[str]:
+def _said(turn: Turn, who: Speaker, text: str, source: str = "") -> Said:
+    read = text[:_MOST_READ]
+    return Said(turn.number, who, sameness(read), _words(read), source)
+
+
+def _words(text: str) -> frozenset[str]:
     found = set(_WORD.findall(text.casefold()))
-    return {word for word in found if len(word) >= _SHORTEST_WORD or any(ord(c) >= _WIDE for c in word)}
+    return frozenset(word for word in found if len(word) >= _SHORTEST_WORD or any(ord(c) >= _WIDE for c in word))

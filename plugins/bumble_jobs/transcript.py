@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from bumble_core.types.messages import Message
 from bumble_core.types.turn import Turn
 
 _CHARS_PER_TOKEN = 3  # fewer than in English prose: diffs, paths and JSON are denser
-_WIDE = 0x2E80  # from here on a character of most scripts is a token of its own
+_SPARSE = re.compile("[^\u2e80-\U0010ffff]+")  # beyond, a character of most scripts is a token of its own
 _LEAST_CHARS = 400
 
 
@@ -43,7 +44,7 @@ def show(turns: Sequence[Turn], room_tokens: int, *, most_output: int | None = N
 
 def tokens(text: str) -> int:
     """Guess how many tokens `text` takes, rather too many than too few."""
-    wide = sum(ord(character) >= _WIDE for character in text)
+    wide = 0 if text.isascii() else len(_SPARSE.sub("", text))
     return wide + (len(text) - wide) // _CHARS_PER_TOKEN + 1
 
 

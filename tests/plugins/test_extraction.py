@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bumble_jobs.declared import FILES
+from bumble_jobs.entries import sameness
 from bumble_jobs.extraction import SemanticExtraction
+from bumble_jobs.sources import find_quote, said, tainting
 
 from bumble_core.errors import AllModelsFailed
 from bumble_core.testing import Reply
@@ -179,3 +182,29 @@ async def test_quotations_work_in_scripts_without_spaces(tmp_path: Path) -> None
     wish = found("user_preference", "始终使用公制单位", 30, "请始终使用公制单位")
     _, done, _ = await extracted(tmp_path, answer(wish), turns=turns)
     assert "- 始终使用公制单位 [turn 30]\n" in texts(done)[PREFERENCES]
+
+
+def test_a_large_record_is_read_in_a_moment() -> None:
+    turns = [turn(n, "I want tea", "yes", result("run_command", "noise number " * 100_000)) for n in range(1, 11)]
+    began = time.process_time()
+    record = said(turns)
+    for number in range(40):
+        find_quote(f"nobody said that {number}", 1, record)
+        tainting(f"Wants tea number {number}", record)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("Likes tea!", "likes  «TEA»", True),
+        ("likes tea", "likes no tea", False),
+        ("port 8080", "port 8081", False),
+        ("की", "का", False),
+        ("snake_case", "snake case", True),
+        ("ﬁle", "file", True),
+    ],
+    ids=["punctuation", "negation", "number", "vowel-sign", "underscore", "ligature"],
+)
+def test_what_says_the_same_differs_in_case_and_punctuation_only(first: str, second: str, same: bool) -> None:
+    assert (sameness(first) == sameness(second)) is same

@@ -9,6 +9,7 @@ import pytest
 from bumble_jobs.declared import EARLIER, LATEST
 from bumble_jobs.review import VerificationReview
 from bumble_jobs.review_file import Finding, Review, read_review, with_earlier
+from bumble_jobs.transcript import tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +71,11 @@ async def test_a_turn_that_is_too_long_is_shown_with_its_longest_parts_cut(tmp_p
     assert len(shown) < 9000
     assert all(each in shown for each in ("Run it.", "short output", "characters is left out]"))
     assert done.read == 1
+
+
+@pytest.mark.parametrize(("text", "most"), [("word " * 60, 101), ("公制单位" * 25, 101), ("é" * 300, 101)])
+def test_tokens_are_guessed_by_script(text: str, most: int) -> None:
+    assert 90 <= tokens(text) <= most
 
 
 async def test_only_as_many_turns_are_read_as_fit(tmp_path: Path) -> None:
