@@ -14,7 +14,7 @@ from ..builtin.surfaces import TerminalSurface
 from ..hookspecs import hookimpl
 from ..ports import Observer, Tool
 from ..printable import one_line
-from ..types.events import Compacted, Event, Inferred, Judged, ToolFinished, ToolStarted, TurnStarted
+from ..types.events import Compacted, Event, Inferred, JobFailing, Judged, ToolFinished, ToolStarted, TurnStarted
 from .transcript import arguments_line
 
 _WIDTH = 200  # characters of a line where standard error is no terminal
@@ -62,6 +62,8 @@ class Activity:
                 lines = [f"{attempt.model} failed: {attempt.error}; took {completion.model}" for attempt in failed]
             case Compacted(tokens_before=before, tokens_after=after):
                 lines = [f"shortened the history from {before} to {after} tokens"]
+            case JobFailing(record=record, failures=failures):
+                lines = [f"{record.job} has failed {failures} times in a row; bumble jobs show {record.id} says why"]
             case Judged(verdict=verdict) if not verdict.done and verdict.on != "say":
                 lines = [f"not done yet: {verdict.reason}"]
             case _:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from ..assembly import assemble
 from ..configuration import Configuration
 from ..runtime import Runtime
 from .entry import configuration
 from .options import Common
+
+T = TypeVar("T")
 
 _NONE: Mapping[str, object] = MappingProxyType({})
 
@@ -37,3 +41,13 @@ def runtime_of(
     """
     with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints is not part of the command's output
         return assemble(found.settings, home=found.home, strict=common.strict, run_jobs=run_jobs, plugins=plugins)
+
+
+def with_runtime(common: Common, work: Callable[[Runtime], Awaitable[T]]) -> T:
+    """Do `work` with a runtime whose home is open and whose jobs do not run by themselves."""
+
+    async def run() -> T:
+        async with assembled(common, run_jobs=False) as runtime:
+            return await work(runtime)
+
+    return asyncio.run(run())

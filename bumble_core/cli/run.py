@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import click
 
 from ..builtin.surfaces import NoSurface, TerminalSurface
+from ..runtime import Runtime
 from ..types.inference import ModelRef
 from ..types.turn import GatePolicy, Turn
 from .activity import Activity, say
@@ -34,12 +35,14 @@ class Asked:
     models: tuple[ModelRef, ...]
     quiet: bool
     gate: GatePolicy | None
+    with_jobs: bool
 
 
 @click.command()
 @click.argument("text", required=False)
 @conversation_options
 @click.option("--quiet", "-q", is_flag=True, help="Show neither the model that was found nor the tools at work.")
+@click.option("--jobs", "with_jobs", is_flag=True, help="Run the background jobs that are due before it exits.")
 @common_options("config", "home", "strict", "json")
 def run(
     common: Common,
@@ -49,6 +52,7 @@ def run(
     models: tuple[ModelRef, ...],
     gate: GatePolicy | None,
     quiet: bool,
+    with_jobs: bool,
 ) -> int:
     """Answer one message.
 
@@ -57,7 +61,15 @@ def run(
 
     The exit status is 0 when the turn is done, 1 when it failed or was stopped at a limit, 130 after Ctrl-C.
     """
-    asked = Asked(text=_message(text), session=session, continues=continues, models=models, quiet=quiet, gate=gate)
+    asked = Asked(
+        text=_message(text),
+        session=session,
+        continues=continues,
+        models=models,
+        quiet=quiet,
+        gate=gate,
+        with_jobs=with_jobs,
+    )
     turn = asyncio.run(_answer(common, asked))
     if common.as_json:
         print_json(turn.model_dump(mode="json"))
@@ -69,7 +81,7 @@ async def _answer(common: Common, asked: Asked) -> Turn:
     terminal = surface if isinstance(surface, TerminalSurface) else None
     activity = Activity(terminal)
     plugins = {} if asked.quiet else {"activity": activity}
-    async with assembled(common, run_jobs=False, plugins=plugins) as runtime:
+    async with assembled(common, run_jobs=asked.with_jobs, plugins=plugins) as runtime:
         activity.know(runtime.tools)
         models = await models_for(runtime, asked.models, quiet=asked.quiet)
         session = await session_for(runtime, asked.session, continues=asked.continues)
@@ -81,7 +93,21 @@ async def _answer(common: Common, asked: Asked) -> Turn:
             handle.cancel()
 
         with _on_interrupt(cancel):
-            return await ended(handle)
+            turn = await ended(handle)
+        await _see_to_jobs(runtime, asked)
+        return turn
+
+
+async def _see_to_jobs(runtime: Runtime, asked: Asked) -> None:
+    """Run the jobs that are due where that was asked for, else say that there are some."""
+    due = await runtime.jobs.due_now()
+    names = ", ".join(job for job, _ in due)
+    if asked.with_jobs:
+        if due and not asked.quiet:
+            say(f"running what is due: {names}; Ctrl-C interrupts it")
+        await runtime.jobs.settle()
+    elif due and not asked.quiet:
+        say(f"due in the background: {names}; `--jobs`, `bumble chat` and `bumble daemon` run it")
 
 
 @contextlib.contextmanager

@@ -17,6 +17,8 @@ SHIPPED: Final = {
     "sessions": "List, show, search, export or delete conversations.",
     "memory": "List, show, edit or compare what the agent remembers.",
     "gate": "Measure how often the completion gate is wrong.",
+    "jobs": "Show what background jobs do, run one, or take a run back.",
+    "daemon": "Run background jobs without a conversation.",
     "config": "Show, check or trust the configuration.",
     "doctor": "Check that everything works, and say what mends it.",
 }

@@ -110,7 +110,7 @@ class JobController:
                 moments.append(each.next)
         return min(moments, default=None)
 
-    async def settle(self, wait_s: float) -> None:
+    async def settle(self, wait_s: float = 86_400.0) -> None:
         """Run what is due, and what becomes due by that, until nothing is; what takes longer than `wait_s` is cut."""
         for _ in range(_ROUNDS):
             if self._task is None:

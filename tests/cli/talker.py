@@ -74,7 +74,7 @@ class OwlPlugin:
         return [Note("note_owl"), Note("ask_owl"), Note("hang_owl")]
 """
 
-OWL_ALONE = "plugins:\n  disabled: [openai, ollama, local]\ntools:\n  ask: [ask_owl]\n"
+OWL_ALONE = "plugins:\n  disabled: [openai, ollama, local, jobs]\ntools:\n  ask: [ask_owl]\n"
 CONFIGURATION = f"agent:\n  models: [owl:wise]\n{OWL_ALONE}"
 
 
