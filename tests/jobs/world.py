@@ -10,13 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from typing_extensions import override
 
 from bumble_core import Runtime, Settings, assemble, assistant, user
 from bumble_core.builtin.system import SystemFiles
-from bumble_core.ports import Job, Sessions
+from bumble_core.ports import Files, Job, Sessions
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.jobs import JobResult, JobSpec, JobView, RunRecord, Trigger, Write
 from bumble_core.types.messages import Message
@@ -101,6 +101,32 @@ class FastFiles(SystemFiles):
         source.replace(target)
 
 
+class Mortal(FastFiles):
+    """Writes nothing any more once it is dead: what a killed process had not written is not there."""
+
+    def __init__(self) -> None:
+        self.is_dead = False
+
+    @override
+    def open(self, path: Path, mode: Literal["rb", "xb", "ab"]) -> BinaryIO:
+        self._live()
+        return super().open(path, mode)
+
+    @override
+    def replace(self, source: Path, target: Path) -> None:
+        self._live()
+        super().replace(source, target)
+
+    @override
+    def unlink(self, path: Path) -> None:
+        self._live()
+        super().unlink(path)
+
+    def _live(self) -> None:
+        if self.is_dead:
+            raise OSError("the process is dead")
+
+
 class MemorySessions:
     """Fills the `Sessions` port with turns in memory, for those who have no conversation to keep."""
 
@@ -124,7 +150,7 @@ class MemorySessions:
         return turn
 
     async def turns(self, after: int = 0, session_id: str | None = None, limit: int | None = None) -> tuple[Turn, ...]:
-        return tuple(itertools.islice(self.log, after, None if limit is None else after + limit))
+        return tuple(self.log[after : None if limit is None else after + limit])
 
     async def count(self, after: int = 0) -> int:
         return max(0, len(self.log) - after)
@@ -190,17 +216,23 @@ class Taking:
 
 @asynccontextmanager
 async def living(
-    home: Path, clock: SimulatedClock, sessions: Sessions, *jobs: Job, **sections: Any
+    home: Path,
+    clock: SimulatedClock,
+    sessions: Sessions,
+    *jobs: Job,
+    files: Files | None = None,
+    observers: Any = None,
+    **sections: Any,
 ) -> AsyncIterator[Runtime]:
     """Be one process on `home` that watches the jobs."""
     found = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home, **sections})
     plugins = {
         **construct_shipped("router", "judge", "compactor"),
         "scripted": ScriptedProvider(),
-        "own": filling(jobs=list(jobs)),
+        "own": filling(jobs=list(jobs), observers=observers or []),
         "memory": filling(sessions=sessions),
     }
-    runtime = assemble(found, plugins=plugins, discovers=False, clock=clock, files=FastFiles())
+    runtime = assemble(found, plugins=plugins, discovers=False, clock=clock, files=files or FastFiles())
     async with runtime:
         await settled()
         yield runtime
