@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .ports import Files
+from .ports import Files, Swapping
 
 PART_SUFFIX = ".bumble-part"  # a file with this ending is a write that is going on, or one that was killed
 
@@ -20,6 +20,33 @@ def write_atomically(files: Files, path: Path, data: bytes) -> None:
     When anything raises, `path` is as it was and no temporary file is left. A killed process may leave one: writers
     of a folder hold a lock, and `sweep` under the same lock removes what is left.
     """
+    with _part(files, path, data) as part:
+        files.replace(part, path)
+
+
+def write_in_place_of(files: Files, path: Path, data: bytes, *, is_there: bool) -> Path | None:
+    """As `write_atomically`, and return the file that was displaced, for whoever looks what it holds.
+
+    `is_there` is what the writer believes. None: there was nothing, or the system cannot tell.
+
+    Raises:
+        FileExistsError: there is something where nothing was believed to be.
+    """
+    with _part(files, path, data) as part:
+        if not isinstance(files, Swapping):
+            files.replace(part, path)
+        elif not is_there:
+            files.put(part, path)
+        elif files.swap(part, path):
+            return part
+        else:
+            files.replace(part, path)
+    return None
+
+
+@contextmanager
+def _part(files: Files, path: Path, data: bytes) -> Generator[Path, None, None]:
+    """Give a temporary file beside `path` that holds `data`, durably; removed when what is done with it raises."""
     part = path.with_name(f".{uuid.uuid4().hex}{PART_SUFFIX}")
     try:
         with files.open(part, "xb") as handle:
@@ -27,7 +54,7 @@ def write_atomically(files: Files, path: Path, data: bytes) -> None:
             files.fsync(handle)
         with suppress(FileNotFoundError):
             part.chmod(stat.S_IMODE(path.stat().st_mode))
-        files.replace(part, path)
+        yield part
     except BaseException:
         with suppress(OSError):
             files.unlink(part)

@@ -9,10 +9,10 @@ Span = tuple[int, int]
 
 
 def merged(base: str, person: str, other: str) -> str:
-    """Return `base` with the edits of both. Where both changed the same lines the person's stand.
+    """Return `base` with the edits of both; no line that the person wrote is lost.
 
-    What the other added there and the person does not have follows them, so that no line of either is lost; what the
-    other left out there stays as the person has it.
+    Where both changed the same lines the person's come first, then what the other added there; a line that the person
+    left as it was is gone where the other took it out.
     """
     old, mine, new = (text.splitlines(keepends=True) for text in (base, person, other))
     lines: list[str] = []
@@ -27,7 +27,9 @@ def _chosen(old: Sequence[str], mine: Sequence[str], new: Sequence[str]) -> list
     if new in (old, mine):
         return list(mine)
     known = {line.rstrip("\r\n") for line in (*old, *mine)}
-    return [*mine, *(line for line in new if line.rstrip("\r\n") not in known)]
+    gone = set(old) - set(new)
+    kept = [line for line in mine if line not in gone]
+    return [*kept, *(line for line in new if line.rstrip("\r\n") not in known)]
 
 
 def _chunks(old: Sequence[str], mine: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Span, Span, Span]]:

@@ -5,24 +5,34 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import re
 import stat
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ..atomic import is_part, sweep, write_atomically
+from ..atomic import is_part, sweep, write_in_place_of
 from ..errors import ContractError, DocumentError, VersionConflict
+from ..merging import merged
 from ..ports import Clock, Files
 from ..types.documents import ABSENT, Document, Version
+from .document_paths import explained, locate, plain, resolved
+from .kept_versions import KeptVersions, time_of
 from .leases import Leases
 
-KEPT_VERSIONS = 50
 _OF_LEDGER = ("cognition/jobs", "cognition/open", "cognition/runs")  # written by the job ledger, under its own lock
-_SAVED = re.compile(r"^(?P<at>\d{8}T\d{6}\.\d{6}Z)-(?P<version>[0-9a-f]{64})$")
-_SAVED_AT = "%Y%m%dT%H%M%S.%fZ"
+_FRESH_S = 0.2  # an editor that has just touched a file may not be done
+_EDITOR_S = 0.02  # for an editor to end the write that it is in
+_TRIES = 10
 _SETTLED_S = 2.0  # within a tick of a file system's clock two writes can look alike; what is younger is read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """What a write has done; `displaced` is what stood in its place, where somebody may still be writing into it."""
+
+    document: Document
+    before: str
+    displaced: Path | None
 
 
 class FileDocuments:
@@ -34,17 +44,35 @@ class FileDocuments:
 
     def __init__(self, home: Path, files: Files, clock: Clock) -> None:
         self._memory = home / "memory"
-        self._history = home / "history"
+        self._kept = KeptVersions(home / "history", files, clock)
         self._files = files
         self._clock = clock
         self._leases = Leases(home, clock)
         self._swept = False
+        self._own: dict[str, str] = {}  # the versions that were last written here, by document
 
     async def read(self, path: str) -> Document:
         return await asyncio.to_thread(self._read, path)
 
     async def write(self, path: str, text: str, expected: str) -> Document:
-        return await asyncio.to_thread(self._write, path, text, expected)
+        """Replace a text; an edit that came between the comparison and the swap is merged into what is returned."""
+        written = await asyncio.to_thread(self._write, path, text, expected)
+        if written.displaced is None:
+            return written.document
+        await self._clock.sleep(_EDITOR_S)
+        edited = await asyncio.to_thread(self._edited, written)
+        return written.document if edited is None else await self._with_edit(written, edited)
+
+    async def _with_edit(self, written: _Written, edited: str) -> Document:
+        """Bring the new text together with the edit that it displaced, and with what was written since."""
+        text = merged(written.before, edited, written.document.text)
+        for _ in range(_TRIES):
+            now = await self.read(written.document.path)
+            try:
+                return await self.write(now.path, merged(written.document.text, now.text, text), now.version)
+            except VersionConflict:
+                continue
+        return await self.read(written.document.path)  # the edit is among the versions
 
     async def list(self, folder: str = "") -> tuple[str, ...]:
         """Return the paths of all documents below `folder`; the job ledger's only when it names their folder."""
@@ -61,15 +89,15 @@ class FileDocuments:
         return await asyncio.to_thread(self._read_version, path, version)
 
     def _read(self, path: str) -> Document:
-        name, file = self._locate(path)
-        with _explained(name):
+        name, file = locate(self._memory, path)
+        with explained(name):
             return _document(name, self._bytes(file))
 
-    def _write(self, path: str, text: str, expected: str) -> Document:
-        name, file = self._locate(path)
+    def _write(self, path: str, text: str, expected: str) -> _Written:
+        name, file = locate(self._memory, path)
         if any(file.is_relative_to(self._memory.resolve() / folder) for folder in _OF_LEDGER):
             raise ContractError(f"document `{name}`: the job ledger keeps this folder; write somewhere else")
-        with _explained(name), self._leases.writing("documents"):
+        with explained(name), self._leases.writing("documents"):
             self._sweep()
             before = self._bytes(file)
             found = _document(name, before)
@@ -78,17 +106,49 @@ class FileDocuments:
                     f"document `{name}`: expected version `{expected}`, found `{found.version}`; read it again"
                 )
             data = text.encode()
-            if data != before:
-                if before is not None:
-                    self._save(name, before, found.version)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(self._files, file, data)
-            return _document(name, data)
+            document = _document(name, data)
+            displaced = None if data == before else self._replace(file, before, data, found)
+            self._own[name] = document.version
+            return _Written(document=document, before=found.text, displaced=displaced)
+
+    def _replace(self, file: Path, before: bytes | None, data: bytes, found: Document) -> Path | None:
+        """Write over a file; return where the displaced one is kept, if somebody may have edited it meanwhile."""
+        if before is not None:
+            self._kept.save(found.path, before, found.version)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part = write_in_place_of(self._files, file, data, is_there=before is not None)
+        except FileExistsError as error:
+            raise VersionConflict(f"document `{found.path}`: it was created meanwhile; read it again") from error
+        if part is None:
+            return None
+        is_own = self._own.get(found.path) == found.version
+        is_fresh = abs(file.stat().st_mtime - part.stat().st_mtime) < _FRESH_S
+        displaced = self._bytes(part)
+        if displaced == before and (is_own or not is_fresh):
+            self._files.unlink(part)
+            return None
+        return self._kept.take(found.path, part, displaced or b"")
+
+    def _edited(self, written: _Written) -> str | None:
+        """Return what an editor left in the file that was displaced; None where it left nothing new that is text."""
+        if written.displaced is None:
+            return None
+        name = written.document.path
+        with explained(name), self._leases.writing("documents"):
+            data = self._bytes(written.displaced) or b""
+            if not written.displaced.name.endswith(_version(data)):
+                self._kept.take(name, written.displaced, data)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None
+        return None if text == written.before else text
 
     def _list(self, folder: str) -> tuple[str, ...]:
-        name, root = self._locate(folder) if folder else ("", self._memory)
+        name, root = locate(self._memory, folder) if folder else ("", self._memory)
         found: set[PurePosixPath] = set()
-        with _explained(name):
+        with explained(name):
             for base, folders, names in os.walk(root):
                 folders[:] = [one for one in folders if not self._is_of_ledger(Path(base, one))]
                 paths = (Path(base, one) for one in names if not is_part(one))
@@ -98,8 +158,8 @@ class FileDocuments:
     def _stamps(self, paths: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         for path in paths:
-            name = _plain(path) if path else ""
-            with _explained(name):
+            name = plain(path) if path else ""
+            with explained(name):
                 names = self._below(name) if (self._memory / name).is_dir() else (name,)
                 found |= {one: stamp for one in names if (stamp := self._stamp(one))}
         return found
@@ -126,42 +186,23 @@ class FileDocuments:
         return f"{known.st_mtime_ns}-{known.st_ctime_ns}-{known.st_size}-{known.st_ino}"
 
     def _versions(self, path: str) -> tuple[Version, ...]:
-        name, _ = self._locate(path)
-        with _explained(name):
+        name, _ = locate(self._memory, path)
+        with explained(name):
             return tuple(
-                Version(path=name, version=found["version"], saved_at=_time(found["at"]).isoformat())
-                for found in reversed(self._saved(name))
+                Version(path=name, version=found["version"], saved_at=time_of(found).isoformat())
+                for found in reversed(self._kept.saved(name))
             )
 
     def _read_version(self, path: str, version: str) -> Document:
-        name, file = self._locate(path)
-        with _explained(name):
-            for found in self._saved(name):
+        name, file = locate(self._memory, path)
+        with explained(name):
+            for found in self._kept.saved(name):
                 if found["version"] == version:
-                    return _document(name, self._bytes(self._history / name / found.string))
+                    return _document(name, self._bytes(self._kept.path(name, found)))
             current = _document(name, self._bytes(file))
         if current.version != version:
             raise DocumentError(f"document `{name}`: version `{version}` is not kept; `versions` lists those that are")
         return current
-
-    def _save(self, name: str, data: bytes, version: str) -> None:
-        """Keep a text that is about to be replaced, and drop the oldest of too many."""
-        folder = self._history / name
-        saved = self._saved(name)
-        if saved and saved[-1]["version"] == version:
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        at = self._clock.now().astimezone(UTC)
-        if saved:  # names sort as the texts followed each other, whatever the clock says
-            at = max(at, _time(saved[-1]["at"]) + timedelta(microseconds=1))
-        write_atomically(self._files, folder / f"{at.strftime(_SAVED_AT)}-{version}", data)
-        for old in saved[: max(0, len(saved) + 1 - KEPT_VERSIONS)]:
-            self._files.unlink(folder / old.string)
-
-    def _saved(self, name: str) -> tuple[re.Match[str], ...]:
-        folder = self._history / name
-        names = sorted(os.listdir(folder)) if folder.is_dir() else []  # noqa: PTH208 only the names are wanted
-        return tuple(found for found in map(_SAVED.match, names) if found)
 
     def _bytes(self, file: Path) -> bytes | None:
         try:
@@ -173,28 +214,8 @@ class FileDocuments:
         with self._files.open(file, "rb") as handle:
             return handle.read()
 
-    def _locate(self, path: str) -> tuple[str, Path]:
-        """Return the path in its plain form and the file that it names.
-
-        Raises:
-            ContractError: it is not a relative path with `/` that stays in the memory folder.
-        """
-        name = _plain(path)
-        with _explained(name):
-            file = self._resolved(self._memory / name)
-        if file is None:
-            raise ContractError(f"document path {path!r}: a link in it leaves `{self._memory}`")
-        return name, file
-
-    def _resolved(self, path: Path) -> Path | None:
-        try:
-            file = path.resolve()
-        except RuntimeError:  # a link to itself
-            return None
-        return file if file.is_relative_to(self._memory.resolve()) and not file.is_symlink() else None
-
     def _is_document(self, path: Path) -> bool:
-        file = self._resolved(path) if path.is_symlink() else path
+        file = resolved(self._memory, path) if path.is_symlink() else path
         return file is not None and file.is_file()
 
     def _is_of_ledger(self, folder: Path) -> bool:
@@ -203,17 +224,8 @@ class FileDocuments:
     def _sweep(self) -> None:
         if not self._swept:
             sweep(self._files, self._memory, lambda folder: not self._is_of_ledger(folder))
-            sweep(self._files, self._history)
+            self._kept.sweep()
             self._swept = True
-
-
-def _plain(path: str) -> str:
-    pure = PurePosixPath(path)
-    if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
-        raise ContractError(f"document path {path!r}: give a path relative to memory, with `/` and without `..`")
-    if any(is_part(part) for part in pure.parts):
-        raise ContractError(f"document path {path!r}: such names belong to writes that are going on")
-    return pure.as_posix()
 
 
 def _document(name: str, data: bytes | None) -> Document:
@@ -225,16 +237,8 @@ def _document(name: str, data: bytes | None) -> Document:
         raise DocumentError(
             f"document `{name}` is not UTF-8 (byte {error.start}); convert it, or move it out of the memory folder"
         ) from error
-    return Document(path=name, text=text, version=hashlib.sha256(data).hexdigest())
+    return Document(path=name, text=text, version=_version(data))
 
 
-def _time(text: str) -> datetime:
-    return datetime.strptime(text, _SAVED_AT).replace(tzinfo=UTC)
-
-
-@contextmanager
-def _explained(name: str) -> Generator[None, None, None]:
-    try:
-        yield
-    except (OSError, UnicodeEncodeError) as error:
-        raise DocumentError(f"document `{name}`: {error}") from error
+def _version(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

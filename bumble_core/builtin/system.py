@@ -9,6 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from ..deferred import Deferred
+
+_exchange = Deferred("bumble_core.builtin.exchange:exchange")
+
 
 class SystemClock:
     """Fills the `Clock` port with the time of the machine."""
@@ -38,11 +42,27 @@ class SystemFiles:
 
     def replace(self, source: Path, target: Path) -> None:
         source.replace(target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _sync(target.parent)
+
+    def swap(self, source: Path, target: Path) -> bool:
+        if not _exchange(source, target):
+            return False
+        _sync(target.parent)
+        return True
+
+    def put(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+        source.unlink()
+        _sync(target.parent)
 
     def unlink(self, path: Path) -> None:
         path.unlink()
+
+
+def _sync(folder: Path) -> None:
+    """Make what was renamed in `folder` durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

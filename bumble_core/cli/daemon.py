@@ -24,10 +24,10 @@ _LOOK_EVERY_S = 10.0  # for turns that other processes ran
 @click.command()
 @common_options("config", "home", "strict")
 def daemon(common: Common) -> None:
-    """Run background jobs until SIGTERM or Ctrl-C, beside whatever else uses the home.
+    """Run background jobs without a conversation.
 
-    What it does goes to standard output, a line each. Runs that go on when it is stopped are given a moment and then
-    recorded as interrupted.
+    It goes on until SIGTERM or Ctrl-C, beside whatever else uses the home. What it does goes to standard output, a
+    line each. Runs that go on when it is stopped are given a moment and then recorded as interrupted.
     """
     asyncio.run(_serve(common))
 

@@ -28,7 +28,10 @@ _WATCHED = 50  # runs at most between two looks
 @shared_options("config", "home", "json")
 @click.pass_context
 def jobs(context: click.Context) -> None:
-    """Show what background jobs do; without a command, where each stands and what is due."""
+    """Show what background jobs do, run one, or take a run back.
+
+    Without a command it shows where each job stands, when it is due next, and why.
+    """
     if context.invoked_subcommand is None:
         _show_all(context.ensure_object(Invocation).common)
 
@@ -157,7 +160,7 @@ def _known(job: str, runtime: Runtime) -> None:
 
 
 async def _record(runtime: Runtime, id: str) -> RunRecord:
-    found = [record for record in await runtime.ledger.runs() if record.id.startswith(id) or record.id == f"run_{id}"]
+    found = [record for record in await runtime.ledger.runs() if record.id.startswith((id, f"run_{id}"))]
     exact = [record for record in found if record.id == id]
     if len(found) == 1 or exact:
         return (exact or found)[0]

@@ -81,7 +81,7 @@ async def _answer(common: Common, asked: Asked) -> Turn:
     terminal = surface if isinstance(surface, TerminalSurface) else None
     activity = Activity(terminal)
     plugins = {} if asked.quiet else {"activity": activity}
-    async with assembled(common, run_jobs=asked.with_jobs, plugins=plugins) as runtime:
+    async with assembled(common, run_jobs=False, plugins=plugins) as runtime:
         activity.know(runtime.tools)
         models = await models_for(runtime, asked.models, quiet=asked.quiet)
         session = await session_for(runtime, asked.session, continues=asked.continues)
@@ -100,11 +100,12 @@ async def _answer(common: Common, asked: Asked) -> Turn:
 
 async def _see_to_jobs(runtime: Runtime, asked: Asked) -> None:
     """Run the jobs that are due where that was asked for, else say that there are some."""
-    due = await runtime.jobs.due_now()
+    due = await runtime.jobs.due_now(is_starting=asked.with_jobs)
     names = ", ".join(job for job, _ in due)
     if asked.with_jobs:
         if due and not asked.quiet:
             say(f"running what is due: {names}; Ctrl-C interrupts it")
+        await runtime.jobs.begin()
         await runtime.jobs.settle()
     elif due and not asked.quiet:
         say(f"due in the background: {names}; `--jobs`, `bumble chat` and `bumble daemon` run it")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .keeping import Documents, Sessions, Stamped
 from .people import Emit, ModelChoices, Observer, Surface
-from .system import Clock, Files
+from .system import Clock, Files, Swapping
 from .thinking import (
     Addressed,
     Cautious,
@@ -67,6 +67,7 @@ __all__ = [
     "SignalSource",
     "Stamped",
     "Surface",
+    "Swapping",
     "Timed",
     "TokenCounter",
     "Tool",

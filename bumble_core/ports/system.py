@@ -31,3 +31,15 @@ class Files(Protocol):
         """Rename over `target` and make the rename itself durable."""
 
     def unlink(self, path: Path) -> None: ...
+
+
+@runtime_checkable
+class Swapping(Protocol):
+    """Files that can also put one in another's place and keep the other, so that nobody's write is lost unseen.
+
+    `swap` exchanges two files that are there, in one step and durably; it returns False, having done nothing, where
+    the file system cannot. `put` renames to where nothing is, and raises `FileExistsError` where something is.
+    """
+
+    def swap(self, source: Path, target: Path) -> bool: ...
+    def put(self, source: Path, target: Path) -> None: ...

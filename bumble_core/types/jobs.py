@@ -136,11 +136,16 @@ class JobResult(Value):
 
 
 class Change(Value):
-    """One document before and after a run, as versions. `merged` tells that somebody had edited it meanwhile."""
+    """One document before and after a run, as versions.
+
+    `merged` tells that somebody had edited it meanwhile. `text` is what it held after the run: an editor may replace
+    it without keeping it, and the run can be undone all the same.
+    """
 
     path: str
     before: str
     after: str
+    text: str = ""
     merged: bool = False
 
 

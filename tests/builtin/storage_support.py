@@ -65,6 +65,16 @@ class FullDisk(SystemFiles):
         self._fail_at("replace")
         super().replace(source, target)
 
+    @override
+    def swap(self, source: Path, target: Path) -> bool:
+        self._fail_at("replace")
+        return super().swap(source, target)
+
+    @override
+    def put(self, source: Path, target: Path) -> None:
+        self._fail_at("replace")
+        super().put(source, target)
+
     def _fail_at(self, operation: str, size: int = 1) -> None:
         if operation == self._operation:
             self._left -= size

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bumble_core.atomic import PART_SUFFIX
-from bumble_core.builtin.documents import KEPT_VERSIONS, FileDocuments
+from bumble_core.builtin.documents import FileDocuments
+from bumble_core.builtin.kept_versions import KEPT_VERSIONS
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.errors import ContractError, DocumentError, VersionConflict
 from bumble_core.ports import Documents, Stamped

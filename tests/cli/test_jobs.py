@@ -98,7 +98,7 @@ def test_run_is_recorded_shown_and_undone(machine: Installed) -> None:
 def test_undo_keeps_what_a_person_wrote_since(machine: Installed) -> None:
     file = memory(machine) / "diary.md"
     file.write_text(file.read_text() + "- mine\n")
-    machine.bumble("jobs", "undo", newest(machine).id)
+    assert machine.bumble("jobs", "undo", newest(machine).id).err == ""
     assert file.read_text() == "- mine\n"
 
 

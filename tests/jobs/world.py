@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import os
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 from typing_extensions import override
 
 from bumble_core import Runtime, Settings, assemble, assistant, user
+from bumble_core.builtin.exchange import exchange
 from bumble_core.builtin.system import SystemFiles
 from bumble_core.ports import Files, Job, Sessions
 from bumble_core.testing import ScriptedProvider
@@ -100,6 +102,15 @@ class FastFiles(SystemFiles):
     def replace(self, source: Path, target: Path) -> None:
         source.replace(target)
 
+    @override
+    def put(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+        source.unlink()
+
+    @override
+    def swap(self, source: Path, target: Path) -> bool:
+        return exchange(source, target)
+
 
 class Mortal(FastFiles):
     """Writes nothing any more once it is dead: what a killed process had not written is not there."""
@@ -116,6 +127,16 @@ class Mortal(FastFiles):
     def replace(self, source: Path, target: Path) -> None:
         self._live()
         super().replace(source, target)
+
+    @override
+    def put(self, source: Path, target: Path) -> None:
+        self._live()
+        super().put(source, target)
+
+    @override
+    def swap(self, source: Path, target: Path) -> bool:
+        self._live()
+        return super().swap(source, target)
 
     @override
     def unlink(self, path: Path) -> None:
