@@ -29,13 +29,17 @@ def with_locked(before: str, after: str) -> str:
     locked = [section for section in _sections(before) if _is_locked(section)]
     titles = {_title(section) for section in locked}
     parts = [_unlocked(section, titles) for section in _sections(after)]
-    places = {_title(section): place for place, section in enumerate(_sections(before))}
-    kept = [section for section in parts if not (_is_heading(section) and _title(section) in titles)]
+    order = [_title(section) for section in _sections(before)]
     for section in locked:
-        behind = {title for title, place in places.items() if place < places[_title(section)]}
-        at = max((place + 1 for place, each in enumerate(kept) if _title(each) in behind), default=0)
-        kept.insert(at, section)
-    return after if parts == _sections(after) and kept == parts else _joined(kept)
+        same = [part for part in parts if _is_heading(part) and _title(part) == _title(section)]
+        if [part.rstrip() for part in same] == [section.rstrip()]:
+            continue
+        parts = [part for part in parts if part not in same]
+        behind = order[: order.index(_title(section))]
+        at = max((place + 1 for place, part in enumerate(parts) if _title(part) in behind), default=0)
+        is_apart = at == len(parts) or parts[at].startswith("\n")
+        parts.insert(at, section.rstrip() + ("\n" if is_apart else "\n\n"))
+    return _joined(parts)
 
 
 def _sections(text: str) -> list[str]:
