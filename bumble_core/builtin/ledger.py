@@ -128,8 +128,9 @@ class FileJobLedger:
                 self._files.unlink(self._marker(path))
                 return None
             duration_s = max(0.0, (at - record.started).total_seconds())
-            ended = {"finished": at, "duration_s": duration_s, "outcome": "interrupted", "error": _DIED}
-            record = record.model_copy(update=ended)
+            record = record.model_copy(update={"finished": at, "duration_s": duration_s})
+            if self._state(record.job).last_run != record.id:  # else it had done its work, and the state says so
+                record = record.model_copy(update={"outcome": "interrupted", "error": _DIED})
             self._close_run(record)
             return record
 

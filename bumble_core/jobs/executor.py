@@ -149,7 +149,9 @@ class JobExecutor:
         def move(state: JobState) -> JobState:
             return succeeded(spec, state, view, result, watched)
 
-        return await self._ended(_billed(record.model_copy(update=update), account), move)
+        record = _billed(record.model_copy(update=update), account)
+        await self.ledger.open_run(record)  # a crash from here on leaves what the run has done
+        return await self._ended(record, move)
 
     async def _ended(self, record: RunRecord, move: Move) -> RunRecord:
         """Save the new state, then close the record."""

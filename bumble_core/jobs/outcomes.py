@@ -27,6 +27,7 @@ def succeeded(
     answered = print_of(Situation(at=view.at, unread=left, documents=watched))
     update: dict[str, object] = {
         "cursor": view.turns[result.read - 1].number if result.read else state.cursor,
+        "last_run": view.run_id,
         "note": state.note if result.note is None else result.note,
         "last_scheduled": served(spec, state, view.at),
         "seen": "" if result.read and left else answered,

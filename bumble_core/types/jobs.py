@@ -78,10 +78,11 @@ class JobState(Value):
 
     `cursor` is the number of the last turn it was shown; `note` is what its last run left to itself. Slots of its
     schedules up to `last_scheduled` are served. `seen` tells which situation its last run has answered.
-    `failures` are those in a row. `tokens` are those of `day`.
+    `failures` are those in a row. `tokens` are those of `day`. `last_run` is the run that last succeeded.
     """
 
     cursor: int = 0
+    last_run: str = ""
     note: str = ""
     last_scheduled: datetime | None = None
     seen: str = ""
