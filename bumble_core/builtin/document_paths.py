@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from ..atomic import is_part
 from ..errors import ContractError, DocumentError
+from ..ports import Files
 
 
 def locate(memory: Path, path: str) -> tuple[str, Path]:
@@ -45,6 +47,22 @@ def resolved(memory: Path, path: Path) -> Path | None:
     except RuntimeError:  # a link to itself
         return None
     return file if file.is_relative_to(memory.resolve()) and not file.is_symlink() else None
+
+
+def read_regular(files: Files, file: Path) -> bytes | None:
+    """Return what a file holds; None where there is none.
+
+    Raises:
+        DocumentError: it is a folder, a pipe or a device.
+    """
+    try:
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        raise DocumentError(f"`{file}` is not a regular file")
+    with files.open(file, "rb") as handle:
+        return handle.read()
 
 
 @contextmanager

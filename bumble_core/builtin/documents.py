@@ -15,7 +15,7 @@ from ..errors import ContractError, DocumentError, VersionConflict
 from ..merging import merged
 from ..ports import Clock, Files
 from ..types.documents import ABSENT, Document, Version
-from .document_paths import explained, locate, plain, resolved
+from .document_paths import explained, locate, plain, read_regular, resolved
 from .kept_versions import KeptVersions, time_of
 from .leases import Leases
 
@@ -80,6 +80,9 @@ class FileDocuments:
 
     async def stamps(self, paths: Sequence[str]) -> dict[str, str]:
         return await asyncio.to_thread(self._stamps, paths)
+
+    async def tidy(self) -> None:
+        await asyncio.to_thread(self._tidy)
 
     async def versions(self, path: str) -> tuple[Version, ...]:
         """Return the earlier texts that are kept, the newest first."""
@@ -205,14 +208,7 @@ class FileDocuments:
         return current
 
     def _bytes(self, file: Path) -> bytes | None:
-        try:
-            mode = file.stat().st_mode
-        except FileNotFoundError:
-            return None
-        if not stat.S_ISREG(mode):
-            raise DocumentError(f"`{file}` is not a regular file")
-        with self._files.open(file, "rb") as handle:
-            return handle.read()
+        return read_regular(self._files, file)
 
     def _is_document(self, path: Path) -> bool:
         file = resolved(self._memory, path) if path.is_symlink() else path
@@ -220,6 +216,11 @@ class FileDocuments:
 
     def _is_of_ledger(self, folder: Path) -> bool:
         return folder in {self._memory / one for one in _OF_LEDGER}
+
+    def _tidy(self) -> None:
+        if self._memory.is_dir():
+            with explained(""), self._leases.writing("documents"):
+                self._sweep()
 
     def _sweep(self) -> None:
         if not self._swept:

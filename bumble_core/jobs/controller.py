@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from ..ports import Clock, Documents, JobLedger, JobRunner, Sessions
+from ..ports import Clock, Documents, JobLedger, JobRunner, Sessions, Tidied
 from ..types.jobs import Cause, JobSpec, JobState
 from .bell import Bell
 from .due import due, next_due, settled
@@ -64,8 +64,10 @@ class JobController:
         self._task = asyncio.create_task(self._watch(), name="jobs")
 
     async def recover(self) -> None:
-        """Close the runs that a dead process left open, and drop the records that are too many or too old."""
+        """Mend what dead processes left, and drop the records that are too many or too old."""
         now = self._clock.now()
+        if isinstance(self._keeping.documents, Tidied):
+            await self._keeping.documents.tidy()
         for record in await self._keeping.ledger.interrupt(now):
             log.warning("job.interrupted", job=record.job, run_id=record.id)
         await self._keeping.ledger.prune(now - timedelta(days=self._keeping.keep_days), self._keeping.keep_runs)

@@ -7,7 +7,7 @@ wraps is closed by itself, after the wrapper.
 
 from __future__ import annotations
 
-from .keeping import Documents, Sessions, Stamped
+from .keeping import Documents, Sessions, Stamped, Tidied
 from .people import Emit, ModelChoices, Observer, Surface
 from .system import Clock, Files, Swapping
 from .thinking import (
@@ -68,6 +68,7 @@ __all__ = [
     "Stamped",
     "Surface",
     "Swapping",
+    "Tidied",
     "Timed",
     "TokenCounter",
     "Tool",

@@ -71,3 +71,10 @@ class Stamped(Protocol):
     """
 
     async def stamps(self, paths: Sequence[str]) -> Mapping[str, str]: ...
+
+
+@runtime_checkable
+class Tidied(Protocol):
+    """Documents among which killed writes may leave something: `tidy` removes it, when a runtime starts."""
+
+    async def tidy(self) -> None: ...
