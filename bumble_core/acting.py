@@ -36,7 +36,18 @@ class Hands:
     emit: Emit
 
     async def act(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
-        """Yield the turn after each result, so that whatever stops it keeps the results that came."""
+        """Yield the turn after each result, so that whatever stops it keeps the results that came.
+
+        At its end, however it comes, all of them are on disk.
+        """
+        try:
+            async with aclosing(self._answers(turn)) as answers:
+                async for after in answers:
+                    yield after
+        finally:
+            await self.journal.settled()
+
+    async def _answers(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
         calls = turn.pending_calls
         cleared: list[ToolCall] = []
         for call in calls:
@@ -45,7 +56,7 @@ class Hands:
             if refusal is None:
                 cleared.append(call)
             else:
-                turn = await self.record(turn, call, answer(call, refusal, "refused"))
+                turn = self.record(turn, call, answer(call, refusal, "refused"))
                 yield turn
         async with aclosing(self._ordered(tuple(cleared), turn)) as results:
             async for result in results:
@@ -53,16 +64,16 @@ class Hands:
                 turn = await self._told(turn, call, result)
                 yield turn
         for call in turn.pending_calls:
-            turn = await self.record(turn, call, answer(call, "the tool runner gave no result", "error"))
+            turn = self.record(turn, call, answer(call, "the tool runner gave no result", "error"))
             yield turn
 
-    async def record(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
-        """Make one result durable and part of the turn."""
+    def record(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
+        """Make one result part of the turn, and durable by the time that the journal is settled."""
         tool = self.tools.get(call.name)
         fitting = limited(result, self.settings.max_output_chars)
         kept = fitting.model_copy(update={"name": call.name, "is_work": tool is None or tool.is_work})
         message = tool_message(kept)
-        await self.journal.append(message)
+        self.journal.begin(message)
         self.emit(ToolFinished(turn.input.id, call, kept))
         return turn.observed(message)
 
@@ -117,7 +128,7 @@ class Hands:
                 else {"content": f"not delivered: {delivery.problem}", "status": "error", "said": ""}
             )
             result = result.model_copy(update=update)
-        return await self.record(turn, call, result)
+        return self.record(turn, call, result)
 
 
 def answer(call: ToolCall, text: str, status: ResultStatus) -> ToolResult:

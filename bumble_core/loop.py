@@ -196,7 +196,8 @@ class TurnLoop:
 
     async def _answered(self, turn: TurnContext, status: ResultStatus, text: str) -> TurnContext:
         for call in turn.pending_calls:
-            turn = await self.hands.record(turn, call, answer(call, text, status))
+            turn = self.hands.record(turn, call, answer(call, text, status))
+        await self.journal.settled()
         return turn
 
 

@@ -42,15 +42,16 @@ def begin(connection: sqlite3.Connection, input: TurnInput) -> None:
         _put(connection, key, input.session_id, input.message, input.started)
 
 
-def append(connection: sqlite3.Connection, turn_id: str, message: Message, at: datetime) -> None:
-    """Add a message to an open turn; one with the id of an earlier message of the turn takes its place.
+def append(connection: sqlite3.Connection, turn_id: str, messages: tuple[Message, ...], at: datetime) -> None:
+    """Add messages to an open turn; one with the id of an earlier message of the turn takes its place.
 
     Raises:
         ContractError: no turn of that id is open.
     """
     with transaction(connection):
         key, session_id = _open_turn(connection, turn_id)
-        _put(connection, key, session_id, message, at)
+        for message in messages:
+            _put(connection, key, session_id, message, at)
 
 
 def finish(connection: sqlite3.Connection, turn: Turn, view: tuple[Message, ...] | None, at: datetime) -> Turn:

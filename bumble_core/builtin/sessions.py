@@ -52,8 +52,8 @@ class SqliteSessions:
     async def begin(self, input: TurnInput) -> None:
         await self._database.run(session_log.begin, input)
 
-    async def append(self, turn_id: str, message: Message) -> None:
-        await self._database.run(session_log.append, turn_id, message, self._clock.now())
+    async def append(self, turn_id: str, *messages: Message) -> None:
+        await self._database.run(session_log.append, turn_id, messages, self._clock.now())
 
     async def finish(self, turn: Turn, view: tuple[Message, ...] | None) -> Turn:
         return await self._database.run(self._finish, turn, view)

@@ -247,7 +247,7 @@ def _work_of_a_turn(connection: sqlite3.Connection, turn_id: str) -> tuple[int, 
     connection.set_trace_callback(lambda text: None if text.startswith("--") else statements.append(text))
     input = input_of("hello", turn_id)
     session_log.begin(connection, input)
-    session_log.append(connection, turn_id, assistant("hi").model_copy(update={"id": "hi"}), NOON)
+    session_log.append(connection, turn_id, (assistant("hi").model_copy(update={"id": "hi"}),), NOON)
     session_log.finish(connection, turn_of(input, assistant("hi").model_copy(update={"id": "hi"})), None, NOON)
     connection.set_trace_callback(None)
     (after,) = connection.execute("SELECT count(*) FROM messages").fetchone()
