@@ -14,7 +14,7 @@ from .delivery import Mouth
 from .journal import Journal
 from .outputs import limited
 from .ports import Emit, Tool, ToolRunner
-from .tool_calls import CallGate
+from .tool_calls import CallGate, Past, past_calls
 from .types.events import ToolFinished, ToolStarted
 from .types.messages import ResultStatus, ToolCall, ToolResult, tool_message
 from .types.settings import Tools
@@ -48,11 +48,11 @@ class Hands:
             await self.journal.settled()
 
     async def _answers(self, turn: TurnContext) -> AsyncGenerator[TurnContext, None]:
-        calls = turn.pending_calls
+        calls, past = turn.pending_calls, past_calls(turn)
         cleared: list[ToolCall] = []
         for call in calls:
             self.emit(ToolStarted(turn.input.id, call))
-            refusal = await self._refusal(call, turn)
+            refusal = await self._refusal(call, turn, past)
             if refusal is None:
                 cleared.append(call)
             else:
@@ -77,8 +77,8 @@ class Hands:
         self.emit(ToolFinished(turn.input.id, call, kept))
         return turn.observed(message)
 
-    async def _refusal(self, call: ToolCall, turn: TurnContext) -> str | None:
-        if (problem := self.gate.refusal(call, turn)) is not None:
+    async def _refusal(self, call: ToolCall, turn: TurnContext, past: Past) -> str | None:
+        if (problem := self.gate.refusal(call, turn, past)) is not None:
             return problem
         if not self.gate.must_ask(call, turn):
             return None

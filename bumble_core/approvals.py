@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
+import structlog
 from pydantic import JsonValue
 
 from .command_lines import programs_of, words_fit, words_of
@@ -23,6 +24,8 @@ from .ports import Cautious, Tool
 from .types.approvals import Approval, CallPattern, Rule
 from .types.messages import ToolCall
 from .types.settings import Tools
+
+log = structlog.get_logger(__name__)
 
 AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # without them a model can neither speak nor stop
 
@@ -50,6 +53,7 @@ class Approvals:
 
     def __init__(self, tools: Mapping[str, Tool], settings: Tools) -> None:
         self._tools = tools
+        self._asks_first = {name: _asks_first(tool) for name, tool in tools.items()}
         self._rules = tuple(_rules(settings))
         self._agreed: set[tuple[str, str]] = set()
         for rule in self._rules:
@@ -76,7 +80,7 @@ class Approvals:
             fit = _fit(rule, call, tool)
             if fit == "unclear" and rule.approval != "allow":
                 doubt = doubt or rule
-            elif fit == "yes" and _leaves_it_to(rule, tool):
+            elif fit == "yes" and self._asks_first[call.name] and _is_general(rule):
                 general = general or rule
             elif fit == "yes":
                 return Decision("ask", doubt) if doubt and rule.approval == "allow" else Decision(rule.approval, rule)
@@ -124,10 +128,18 @@ def _check(rule: Rule, tools: Mapping[str, Tool]) -> None:
             raise ConfigError(f"{rule.key}: `{pattern.text}`: `{pattern.name}` has {said}; it takes {takes}")
 
 
-def _leaves_it_to(rule: Rule, tool: Tool) -> bool:
+def _asks_first(tool: Tool) -> bool:
+    """Tell whether a tool wants to be asked about; one that cannot say is."""
+    try:
+        return isinstance(tool, Cautious) and tool.asks_first
+    except Exception as error:
+        log.warning("tool.asks_first_failed", tool=tool.spec.name, error=f"{type(error).__name__}: {error}")
+        return True
+
+
+def _is_general(rule: Rule) -> bool:
     """`allow: *` allows every tool that does not itself want to be asked about."""
-    is_general = rule.approval == "allow" and rule.pattern.text == _EVERY_TOOL
-    return is_general and isinstance(tool, Cautious) and tool.asks_first
+    return rule.approval == "allow" and rule.pattern.text == _EVERY_TOOL
 
 
 def _fit(rule: Rule, call: ToolCall, tool: Tool) -> Fit:

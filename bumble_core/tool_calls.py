@@ -12,7 +12,7 @@ from .misfits import ArgumentCheck, did_you_mean, shown
 from .ports import Tool
 from .types.base import new_id
 from .types.inference import Completion, ToolSpec
-from .types.messages import Message, Part, ToolCall
+from .types.messages import Message, Part, ToolCall, ToolResult
 from .types.settings import Tools
 from .types.turn import TurnContext
 
@@ -21,7 +21,11 @@ log = structlog.get_logger(__name__)
 _MOST_TOOLS_LISTED = 20
 _EQUAL_RESULTS = 2  # the third call of the same kind is refused
 _CYCLE_LENGTHS = (1, 2, 3, 4)
+_LONGEST_PAST = _EQUAL_RESULTS * _CYCLE_LENGTHS[-1]
 _RESETS = "wait"
+
+
+Past = tuple[tuple[str, str], ...]  # calls by their names and arguments, each with its result
 
 
 class CallGate:
@@ -35,8 +39,10 @@ class CallGate:
         self._approvals = Approvals(tools, settings)
         self._checks: dict[str, ArgumentCheck] = {}
 
-    def refusal(self, call: ToolCall, turn: TurnContext) -> str | None:
+    def refusal(self, call: ToolCall, turn: TurnContext, past: Past = ()) -> str | None:
         """Return what the model is told in place of a result, or None when nothing forbids the call.
+
+        `past` is what `past_calls` gives for the turn before the step.
 
         In this order: it did not arrive whole, there is no such tool, its arguments do not fit, it only repeats
         itself, the configuration denies it. Whether it needs a person's consent is what `must_ask` says.
@@ -47,7 +53,7 @@ class CallGate:
             return _unknown(call.name, tuple(self._tools))
         if text := self._misfit(call, tool.spec):
             return text
-        if tool.is_work and (length := _cycle_length(call, turn)):
+        if tool.is_work and (length := _cycle_length(call, past)):
             what = "the same call has" if length == 1 else f"the same round of {length} calls has"
             return (
                 f"`{call.name}` was not run again: {what} given the same result {_EQUAL_RESULTS} times in "
@@ -105,30 +111,39 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     return f"there is no tool {shown(name)}{did_you_mean(name, known)}{listed}"
 
 
-def _cycle_length(call: ToolCall, turn: TurnContext) -> int:
+def past_calls(turn: TurnContext) -> Past:
+    """Return the latest work calls that ran in this turn, oldest first, each with its result.
+
+    There are no more of them than the longest cycle needs; waiting forgets them.
+    """
+    ran: list[ToolResult] = []
+    for result in (found for message in reversed(turn.log) for found in message.tool_results):
+        if len(ran) == _LONGEST_PAST or (result.name == _RESETS and result.status == "ok"):
+            break
+        if result.is_work and result.status != "refused":
+            ran.append(result)
+    ids = {result.call_id for result in ran}
+    calls = {call.id: call for message in turn.log for call in message.tool_calls if call.id in ids}
+    return tuple(
+        (_sign(calls[result.call_id]), f"{result.status}: {result.content}")
+        for result in reversed(ran)
+        if result.call_id in calls
+    )
+
+
+def _cycle_length(call: ToolCall, past: Past) -> int:
     """Return how many work calls the cycle has that `call` would go on with and whose results no longer change."""
-    past = _past(turn)
+    if len(past) < _EQUAL_RESULTS:
+        return 0
     sign = _sign(call)
     lengths = (each for each in _CYCLE_LENGTHS if _is_cycle(past[-each * _EQUAL_RESULTS :], each, sign))
     return next(lengths, 0)
 
 
-def _is_cycle(past: list[tuple[str, str]], length: int, sign: str) -> bool:
+def _is_cycle(past: Past, length: int, sign: str) -> bool:
     rounds = [past[start : start + length] for start in range(0, len(past), length)]
     is_round = len(past) == length * _EQUAL_RESULTS and all(each == rounds[0] for each in rounds)
     return is_round and sign in {known for known, _ in rounds[0]}
-
-
-def _past(turn: TurnContext) -> list[tuple[str, str]]:
-    """Return the work calls that ran in this turn, oldest first, each with its result; waiting forgets them."""
-    calls = {call.id: call for message in turn.log for call in message.tool_calls}
-    past: list[tuple[str, str]] = []
-    for result in (result for message in turn.log for result in message.tool_results):
-        if result.name == _RESETS and result.status == "ok":
-            past.clear()
-        elif result.is_work and result.status != "refused" and result.call_id in calls:
-            past.append((_sign(calls[result.call_id]), f"{result.status}: {result.content}"))
-    return past
 
 
 def _sign(call: ToolCall) -> str:

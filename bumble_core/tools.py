@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import contextvars
 import inspect
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -19,6 +16,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from .errors import ContractError, ToolError
 from .misfits import did_you_mean, misfit, path_of, shown
 from .signatures import arguments_model, parameters_of, read_docstring
+from .threads import Threads
 from .types.inference import ToolSpec
 from .types.messages import ToolCall, ToolResult
 from .types.turn import TurnContext
@@ -30,8 +28,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what chat completion servers accep
 class FunctionTool:
     """A function that is called only with arguments that fit its signature.
 
-    Coroutine functions are awaited. A plain function runs in a daemon thread of its own, so that one that never
-    returns holds up neither other tools nor the end of the process; when its caller is cancelled it runs on unheard.
+    Coroutine functions are awaited. A plain function has a daemon thread to itself, so that one that never returns
+    holds up neither other tools nor the end of the process; when its caller is cancelled it runs on unheard.
     """
 
     spec: ToolSpec
@@ -41,6 +39,7 @@ class FunctionTool:
     turn_parameters: tuple[str, ...] = ()
     asks_first: bool = False
     timeout_s: float | None = None
+    threads: Threads = field(compare=False, repr=False)
 
     async def call(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         """Call the function once.
@@ -53,7 +52,7 @@ class FunctionTool:
         if inspect.iscoroutinefunction(self.function):
             answer = await self.function(**values)
         else:
-            answer = await _in_thread(self.spec.name, self.function, values)
+            answer = await self.threads.run(partial(self.function, **values))
             if inspect.isawaitable(answer):
                 answer = await answer
         return self._result(answer, call)
@@ -127,6 +126,7 @@ def tool(
         turn_parameters=turn_parameters,
         asks_first=traits.get("asks_first", False),
         timeout_s=traits.get("timeout_s"),
+        threads=Threads(f"tool-{label}"),
     )
 
 
@@ -160,29 +160,3 @@ def _as_text(name: str, answer: object) -> str:
     if isinstance(answer, Iterator):  # it may be endless, and what it does would be done here
         raise ContractError(f"tool `{name}` returned a {type(answer).__name__}; return a list")
     return "done" if answer is None else json.dumps(to_jsonable_python(answer), ensure_ascii=False)
-
-
-async def _in_thread(name: str, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Run `function` in a new daemon thread, which sees the caller's context variables."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(answer: object, problem: BaseException | None) -> None:
-        if not done.done():
-            done.set_result((answer, problem))
-
-    def work() -> None:
-        answer, problem = None, None
-        try:
-            answer = context.run(function, **values)
-        except BaseException as error:  # whatever it is, it is raised where the tool was called
-            problem = error
-        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            loop.call_soon_threadsafe(settle, answer, problem)
-
-    threading.Thread(target=work, name=f"tool-{name}", daemon=True).start()
-    answer, problem = await done
-    if problem is not None:
-        raise problem
-    return answer

@@ -149,7 +149,7 @@ def left_over(model: StreamingModel) -> list[str]:
     """Name what a turn left in this process: tasks, threads of tools, streams of the model."""
     own = asyncio.current_task()
     tasks = [task.get_name() for task in asyncio.all_tasks() if task is not own]
-    threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("tool-")]
+    threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("tool-")]  # at work
     return [*tasks, *threads, *["a stream"] * model.open]
 
 
@@ -169,6 +169,7 @@ async def cancel_again_and_again(home: Path, chance: random.Random) -> Counter[s
             for turn in await asyncio.gather(*(turn_of(runtime, session, None) for session in sessions)):
                 check_whole(turn)
             length_s = time.monotonic() - begin
+    assert await settled(lambda: [each.name for each in threading.enumerate() if "tool" in each.name])
     assert model.broken == []
     return ended
 

@@ -15,6 +15,7 @@ FLOORS = [
         "types",
         "deferred",
         "patience",
+        "threads",
         "framing",
         "circles",
         "secrecy",

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, JsonValue
 
 from bumble_core.ports import Tool
-from bumble_core.tool_calls import CallGate
+from bumble_core.tool_calls import CallGate, past_calls
 from bumble_core.tools import tool
 from bumble_core.types.inference import ModelRef, Profile, ToolSpec
 from bumble_core.types.messages import ResultStatus, ToolCall, ToolResult, assistant, tool_message, user
@@ -76,7 +76,8 @@ TOOLS: dict[str, Tool] = {made.spec.name: made for made in (add, order, read_not
 
 
 def refusal(name: str, turn: TurnContext = TURN, settings: Tools | None = None, **arguments: JsonValue) -> str | None:
-    return CallGate(TOOLS, settings or Tools()).refusal(ToolCall(name=name, arguments=arguments), turn)
+    gate = CallGate(TOOLS, settings or Tools())
+    return gate.refusal(ToolCall(name=name, arguments=arguments), turn, past_calls(turn))
 
 
 def described(value: JsonValue, **parameters: JsonValue) -> str | None:

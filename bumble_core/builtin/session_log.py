@@ -11,7 +11,7 @@ from ..history import repair
 from ..types.messages import Message
 from ..types.turn import Turn, TurnInput
 from .database import transaction
-from .session_search import index
+from .session_search import forget, index
 from .session_view import keep_view, read_messages
 from .stored import from_json, to_json
 
@@ -146,10 +146,13 @@ def _put(connection: sqlite3.Connection, key: int, session_id: str, message: Mes
             "INSERT INTO messages (session_id, turn, id, at, role, body) VALUES (?, ?, ?, ?, ?, ?)",
             (session_id, key, message.id, _time(at), message.role, body),
         )
-        row = (added.lastrowid, "")
+        position = int(added.lastrowid or 0)
+        index(connection, position, message)
+        return position
     position = int(row[0])
     if row[1] != body:
         connection.execute("UPDATE messages SET role = ?, body = ? WHERE position = ?", (message.role, body, position))
+        forget(connection, position)
         index(connection, position, message)
     return position
 

@@ -23,9 +23,13 @@ _NEWEST_FIRST = " ORDER BY s.rowid DESC"
 
 def index(connection: sqlite3.Connection, position: int, message: Message) -> None:
     """Make the words of a message findable: its text and its results, not the thinking and not the calls."""
-    connection.execute("DELETE FROM spoken WHERE rowid = ?", (position,))
     if text := _spoken(message):
         connection.execute("INSERT INTO spoken (rowid, text) VALUES (?, ?)", (position, text))
+
+
+def forget(connection: sqlite3.Connection, position: int) -> None:
+    """Take the words of a message out of the index."""
+    connection.execute("DELETE FROM spoken WHERE rowid = ?", (position,))
 
 
 def search(connection: sqlite3.Connection, text: str, session_id: str | None, limit: int) -> tuple[Hit, ...]:
