@@ -14,10 +14,10 @@ import pytest
 import structlog
 import yaml
 
-from bumble_core import Message, ToolCall, ToolResult, Turn, assistant, hookimpl, tool_message, user
+from bumble_core import Message, ToolCall, ToolResult, assistant, hookimpl, tool_message, user
 from bumble_core.builtin.surfaces import NoSurface
 from bumble_core.testing import check_request
-from bumble_core.types.events import Drafted, Inferred, Judged, ToolFinished, TurnFinished
+from bumble_core.types.events import Drafted, Inferred, Judged, TurnFinished
 from bumble_core.types.inference import ModelRef, ToolSpec
 from bumble_core.types.turn import TurnInput
 from tests.pieces import Tools, add, calling, calling_all, quick, slow, statuses
@@ -31,56 +31,6 @@ def case(name: str) -> Any:
 
 
 H24 = case("H24_cancel_during_tools")
-
-
-def scripted() -> Message:
-    """Return the first reply of the case's script."""
-    said = H24["given"]["script"][0]["message"]
-    calls = (ToolCall(id=each["id"], name=each["function"]["name"]) for each in said["tool_calls"])
-    return assistant(said["content"], *calls)
-
-
-async def cancelled_turn(built: Any) -> tuple[Turn, float]:
-    """Cancel a turn while its tools run, as the case says; return it and how long it took to stop."""
-    handle = built.start("go")
-    async for event in handle.events():
-        if isinstance(event, ToolFinished):
-            break
-    await asyncio.sleep(0.1)
-    begin = time.monotonic()
-    handle.cancel()
-    return await handle.result(), time.monotonic() - begin
-
-
-async def test_case_h24_cancel_keeps_the_results_that_came(runtime: Build) -> None:
-    built, _ = runtime(scripted(), plugins={"own": Tools(quick, slow)})
-    async with built:
-        before = len(asyncio.all_tasks())
-        turn, took_s = await cancelled_turn(built)
-        left = len(asyncio.all_tasks()) - before
-        (stored,) = await built.sessions.turns()
-    assert (turn.status, left) == ("cancelled", H24["then"]["tasks_left"])
-    assert took_s < H24["then"]["cancel_returns_within_s"]
-    results = {each.call_id: each for message in stored.messages for each in message.tool_results}
-    for expected in H24["then"]["saved_tool_results"]:
-        result = results.pop(expected["id"])
-        assert (result.status != "ok") == expected.get("is_error", False)
-        assert result.content == expected.get("equals", result.content)
-        assert any(word in result.content for word in expected.get("contains_any", [""]))
-    assert not results
-
-
-async def test_case_h24_a_new_process_goes_on_with_the_session(runtime: Build) -> None:
-    built, _ = runtime(scripted(), plugins={"own": Tools(quick, slow)})
-    async with built:
-        await cancelled_turn(built)
-    expected = H24["then"]
-    again, script = runtime(assistant(expected["visible_last"]), plugins={"own": Tools(quick, slow)})
-    async with again:
-        turn = await again.answer(expected["second_request"]["last_user"])
-    check_request(script.requests[0])
-    assert turn.text == expected["visible_last"]
-    assert script.requests[0].messages[-1].text.startswith(expected["second_request"]["last_user"])
 
 
 def stored_message(raw: dict[str, Any]) -> Message:
