@@ -76,7 +76,7 @@ class Deaf:
 @pytest.mark.parametrize("timeout_s", [0.05, 60], ids=["its-deadline", "a-cancel"])
 async def test_tool_that_does_not_listen_holds_nobody_up(runtime: Build, timeout_s: float) -> None:
     deaf = Deaf()
-    replies = [calling("deaf"), assistant("I gave up on it.")]
+    replies = [calling("deaf"), assistant("The tool gave no answer in time, so there is nothing to show.")]
     built, _ = runtime(*replies, plugins={"own": Tools(deaf)}, tools={"timeout_s": timeout_s})
     begin = time.monotonic()
     async with built:
