@@ -96,12 +96,11 @@ class TurnLoop:
         turn = await self.stages.prompt.compiled(turn)
         self.emit(PromptCompiled(turn.input.id, turn.prompt.fingerprint, turn.prompt.rendered))
         while turn.steps_left > 0:
-            turn = await self._steer(turn)
+            turn = await self._steer(self._escalated(turn))
             yield turn
             async with aclosing(self.mind.ask(turn)) as asked:
                 async for turn in asked:
                     yield turn
-            turn = self._escalated(turn)
             async with aclosing(self._act(turn)) as acted:
                 async for turn in acted:
                     yield turn
@@ -133,7 +132,7 @@ class TurnLoop:
         return turn
 
     def _escalated(self, turn: TurnContext) -> TurnContext:
-        after = escalated(turn, self.settings) if turn.cuts and not _is_lost(turn) else turn
+        after = turn if _is_lost(turn) else escalated(turn, self.settings)
         if after is not turn:
             self.emit(Routed(after.input.id, after.route))
         return after

@@ -36,11 +36,23 @@ def default_route(input: TurnInput, settings: Settings, reason: str = "no router
 
 
 def escalated(turn: TurnContext, settings: Settings) -> TurnContext:
-    """Return the turn with the deliberate profile, once, when its own allows only shorter replies."""
+    """Return the turn with the deliberate profile, once, when its own allows only shorter replies and falls short."""
     longer, route = _deliberate(settings), turn.route
-    if route.escalated_from or route.profile.max_tokens >= longer.max_tokens:
+    if route.escalated_from or route.profile.max_tokens >= longer.max_tokens or not (cause := _shortfall(turn)):
         return turn
-    return replace(turn, route=route.model_copy(update={"profile": longer, "escalated_from": route.profile.name}))
+    changes = {"profile": longer, "escalated_from": route.profile.name, "escalated_because": cause}
+    return replace(turn, route=route.model_copy(update=changes))
+
+
+def _shortfall(turn: TurnContext) -> str:
+    """Say why a short reply is not enough: it was cut, there is work to do, or the judge sent the turn back."""
+    if turn.cuts:
+        return "a reply was cut"
+    work = [result.name for result in turn.last_results if result.is_work] if turn.has_called else []
+    if work:
+        return f"the model called `{work[0]}`"
+    is_refused = bool(turn.verdicts) and not turn.verdicts[-1].done and turn.verdicts[-1].on != "say"
+    return "the judge sent the turn back" if is_refused else ""
 
 
 async def _sensed(input: TurnInput, sources: Sequence[SignalSource]) -> dict[str, float]:

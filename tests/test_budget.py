@@ -22,7 +22,7 @@ from tests.pieces import Tools, add, calling, filling
 Build = Callable[..., Any]
 REF = ModelRef(provider="scripted", model="model")
 TOKENS = 100  # of every request, by the counter below
-REPLY = 512  # the longest of the reflex profile
+REPLY = 512  # the longest of either profile
 PRICES = {"scripted:model": {"input": 2.0, "output": 10.0, "cached": 0.5}}
 
 
@@ -69,7 +69,7 @@ def took(message: Message, input: int, output: int, cached: int = 0) -> Completi
 
 def built(runtime: Build, *replies: Any, others: Any = (), **cognition: Any) -> Any:
     plugins = {"own": Tools(add), "counter": filling(token_counter=HundredTokens()), **dict(others)}
-    return runtime(*replies, plugins=plugins, cognition=cognition)
+    return runtime(*replies, plugins=plugins, cognition={"deliberate_max_tokens": REPLY, **cognition})
 
 
 async def test_tokens_and_money_are_kept_by_purpose(runtime: Build) -> None:

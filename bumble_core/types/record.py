@@ -22,7 +22,8 @@ class Route(Value):
 
     `label` is what kind of answer is wanted: talk, one that rests on tools, an exact one, or one that takes thought;
     None where nobody said. `grounded` tells that it has to rest on what tools gave, so that words without work are no
-    answer. `escalated_from` names the profile that the turn began with, when that was not enough.
+    answer. `escalated_from` names the profile that the turn began with, when that was not enough, and
+    `escalated_because` says why.
     """
 
     profile: Profile
@@ -33,6 +34,7 @@ class Route(Value):
     label: Label | None = None
     grounded: bool = False
     escalated_from: str = ""
+    escalated_because: str = ""
 
 
 class Sign(Value):
