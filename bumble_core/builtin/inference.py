@@ -60,6 +60,14 @@ class FallbackInference:
             raise walk.failure()
         yield walk.answered(walk.empty)
 
+    async def window_of(self, ref: ModelRef, *, may_list: bool) -> int | None:
+        """Return how many tokens a model holds, as far as that is known."""
+        try:
+            resolved = await self._names.resolve(ref) if may_list or ref.provider else ref
+            return await self._windows.of(resolved, self._names.provider(resolved), may_list=may_list)
+        except ModelMissing:
+            return None
+
     async def _candidates(self, walk: Walk) -> AsyncGenerator[Candidate, None]:
         """Yield who is to be asked: those that can be expected to answer, or else the one that may soonest."""
         for place, wanted in enumerate(walk.request.models):

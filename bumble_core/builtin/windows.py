@@ -30,7 +30,7 @@ class Windows:
         A quarter of the window is enough for a reply: compaction leaves no more.
         """
         asked, longest = self._estimate(request), request.profile.max_tokens
-        window = await self._of(ref, provider, may_list=asked + longest > _FITS_ANYWHERE)
+        window = await self.of(ref, provider, may_list=asked + longest > _FITS_ANYWHERE)
         if window is None or window >= asked + min(longest, window // 4):
             return None
         return window, asked + min(longest, window // 4)
@@ -39,7 +39,8 @@ class Windows:
         """Remember the window that an overflow error named."""
         await self._memory.keep(endpoint_key(provider, ref), overflow_window=window)
 
-    async def _of(self, ref: ModelRef, provider: Provider, *, may_list: bool) -> int | None:
+    async def of(self, ref: ModelRef, provider: Provider, *, may_list: bool) -> int | None:
+        """Return how many tokens a model holds; None when nobody has said."""
         configured = self._configured.get(str(ref), self._configured.get(ref.model))
         if configured is not None:
             return configured

@@ -88,6 +88,16 @@ class Inference(Protocol):
 
 
 @runtime_checkable
+class Sizing(Protocol):
+    """An occupant of inference that knows how many tokens its models hold; None is "not known".
+
+    With `may_list` False it asks no server for it.
+    """
+
+    async def window_of(self, ref: ModelRef, *, may_list: bool) -> int | None: ...
+
+
+@runtime_checkable
 class SignalSource(Protocol):
     """Something sensed about an input, as named numbers between 0 and 1: `intensity`, `mood`, whatever it may be."""
 

@@ -23,7 +23,7 @@ class Route(Value):
     `label` is what kind of answer is wanted: talk, one that rests on tools, an exact one, or one that takes thought;
     None where nobody said. `grounded` tells that it has to rest on what tools gave, so that words without work are no
     answer. `escalated_from` names the profile that the turn began with, when that was not enough, and
-    `escalated_because` says why.
+    `escalated_because` says why. `too_small` are models that were left out because they cannot hold the request.
     """
 
     profile: Profile
@@ -35,6 +35,7 @@ class Route(Value):
     grounded: bool = False
     escalated_from: str = ""
     escalated_because: str = ""
+    too_small: tuple[ModelRef, ...] = ()
 
 
 class Sign(Value):
