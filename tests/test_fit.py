@@ -71,7 +71,9 @@ async def test_a_window_that_nobody_knows_is_tried(runtime: Build) -> None:
 
 async def test_an_overflow_is_remembered_for_the_next_turn(runtime: Build) -> None:
     small, large = pair(None, 32_768)
-    small = Listing(ContextOverflow("too long", 4_096), assistant("There are many words in it."), name="small", window=None)
+    small = Listing(
+        ContextOverflow("too long", 4_096), assistant("There are many words in it."), name="small", window=None
+    )
     built, _ = runtime(plugins={"small": small, "large": large}, agent={"models": [SMALL, LARGE]})
     async with built:
         await built.answer(LONG)

@@ -97,6 +97,9 @@ class Cognition(Value):
     deliberate_max_tokens: Whole = Field(
         default=2048, gt=0, description="Longest reply of the deliberate profile, in tokens."
     )
+    thinking_max_tokens: Whole = Field(
+        default=2048, ge=0, description="What a turn that takes thought may think, in tokens, beside its reply."
+    )
     temperature: Number = Field(default=0.7, ge=0, le=2, description="Sampling temperature of both profiles.")
     tool_choice: Literal["auto", "required"] = Field(
         default="auto",

@@ -121,9 +121,10 @@ class EvidenceRouter:
         cognition = self._settings.cognition
         if label == "CHAT":
             return Profile(name="reflex", max_tokens=cognition.reflex_max_tokens, temperature=cognition.temperature)
+        thoughts = cognition.thinking_max_tokens if label == "DEEP" else 0
         return Profile(
             name="deliberate",
-            max_tokens=cognition.deliberate_max_tokens,
+            max_tokens=cognition.deliberate_max_tokens + thoughts,
             thinking=True,
             temperature=cognition.temperature,
         )

@@ -148,6 +148,12 @@ async def test_the_label_says_whether_grounding_is_demanded(text: str, label: La
     assert (route.label, route.grounded) == (label, grounded)
 
 
+async def test_a_deep_turn_may_think_beside_its_reply() -> None:
+    texts = ("compare renting and buying for the two of us", "open main.py", "hi")
+    profiles = [(await router().route(asked(text))).profile for text in texts]
+    assert [(each.max_tokens, each.thinking) for each in profiles] == [(4096, True), (2048, True), (512, False)]
+
+
 @pytest.mark.parametrize("text", ["that report again", "my gloves are wet", "what a story", "the filing of it"])
 async def test_a_word_within_a_word_is_no_sign(text: str) -> None:
     assert {sign.name for sign in router().explain(asked(text)).signs} & {"thing", "emotion", "work"} == set()
