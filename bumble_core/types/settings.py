@@ -21,7 +21,9 @@ class PluginConfig(Value):
 class AgentCognition(Value):
     """What background cognition uses."""
 
-    models: ModelNames = Field(default=(), description="Fallback order of background jobs; empty: `agent.models`.")
+    models: ModelNames = Field(
+        default=(), description="Fallback order of background jobs; empty: what each prefers, then `agent.models`."
+    )
     jobs_at_once: Positive = Field(default=2, description="Jobs that run side by side at most.")
     max_loss: Number = Field(
         default=0.5, ge=0, le=1, description="Share of a document that a job may leave out without saying what."

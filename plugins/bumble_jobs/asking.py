@@ -146,7 +146,7 @@ class _Walk(Generic[M]):
         return (None, problem) if problem else (value, "")
 
     def _note(self, model: ModelRef, problem: str) -> None:
-        log.warning("job.reply_invalid", model=str(model), run_id=self._run_id)
+        log.info("job.reply_invalid", model=str(model), run_id=self._run_id)
         self.attempts += (Attempt(model=model, error=f"invalid answer: {problem}"),)
 
 
