@@ -14,6 +14,7 @@ from bumble_core.types.turn import Turn
 _CHARS_PER_TOKEN = 3  # fewer than in English prose: diffs, paths and JSON are denser
 _SPARSE = re.compile("[^\u2e80-\U0010ffff]+")  # beyond, a character of most scripts is a token of its own
 _LEAST_CHARS = 400
+_CONTROL = re.compile(r"<(?=\||/?s>|(?:start|end)_of_)|\[(?=/?INST\])")  # begins what chat templates mark messages with
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ def show(turns: Sequence[Turn], room_tokens: int, *, most_output: int | None = N
         texts.append(text if room >= 0 else _cut(turn, room_tokens, most_output))
         if room < 0:
             break
-    return Shown(tuple(turns[: len(texts)]), framed("record", "\n\n".join(texts)))
+    record = _CONTROL.sub(lambda found: f"{found[0]} ", "\n\n".join(texts))
+    return Shown(tuple(turns[: len(texts)]), framed("record", record))
 
 
 def tokens(text: str) -> int:
