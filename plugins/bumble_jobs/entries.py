@@ -12,6 +12,7 @@ from typing_extensions import override
 _ORIGIN = re.compile(r"\s*\[turns? (?P<turns>\d+(?:, \d+)*)(?:; (?P<rest>[^\[\]]*))?\]$")
 _BULLET = re.compile(r"[-*+][ \t]+")
 _OPENING = re.compile(r"^(?:(?:[-*+>]|#{1,6})\s+)+")
+_CONTROL = re.compile(r"<(?=\||/?s>|(?:start|end)_of_)|\[(?=/?INST\])")  # begins what chat templates mark messages with
 _BETWEEN = re.compile(r"[\W_]+")
 _LONGEST = 300  # characters of an entry: one thought, not a report
 _LONGEST_TRACE = 120
@@ -82,9 +83,14 @@ def new_entry(heading: str, text: str, origin: Origin) -> Entry:
 def plain(text: str, most: int = _LONGEST) -> str:
     """Return `text` as one line that can open no heading, list, fence, comment or origin."""
     line = " ".join("".join(map(_harmless, unicodedata.normalize("NFC", text))).split())
-    line = _OPENING.sub("", line).replace("<!--", "<! --").replace("```", "'''").replace("~~~", "- -")
+    line = inert(_OPENING.sub("", line)).replace("<!--", "<! --").replace("```", "'''").replace("~~~", "- -")
     line = _ORIGIN.sub(lambda found: found[0].replace("[", "(").replace("]", ")"), line)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def inert(text: str) -> str:
+    """Return `text` without marks by which a local server would take a message for ended."""
+    return _CONTROL.sub(lambda found: f"{found[0]} ", text)
 
 
 def quoted(text: str, most: int = _LONGEST_TRACE) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .entries import Entry
+from .entries import Entry, inert
 
 _FRAME = (
     "You work in the background for an assistant; nobody reads your answer but a program. What stands between "
@@ -60,4 +60,4 @@ def numbered(entries: Sequence[Entry], *, protected: Sequence[Entry] = ()) -> st
             lines.append(f"{heading}:")
         by = " (written by the user; stays as it is)" if entry in protected else ""
         lines.append(f"{number}. {entry.text}{f' {entry.origin}' if entry.origin else ''}{by}")
-    return "\n".join(lines) or "(nothing yet)"
+    return inert("\n".join(lines)) or "(nothing yet)"

@@ -11,10 +11,11 @@ from bumble_core import fitted, framed
 from bumble_core.types.messages import Message
 from bumble_core.types.turn import Turn
 
+from .entries import inert
+
 _CHARS_PER_TOKEN = 3  # fewer than in English prose: diffs, paths and JSON are denser
 _SPARSE = re.compile("[^\u2e80-\U0010ffff]+")  # beyond, a character of most scripts is a token of its own
 _LEAST_CHARS = 400
-_CONTROL = re.compile(r"<(?=\||/?s>|(?:start|end)_of_)|\[(?=/?INST\])")  # begins what chat templates mark messages with
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,7 @@ def show(turns: Sequence[Turn], room_tokens: int, *, most_output: int | None = N
         texts.append(text if room >= 0 else _cut(turn, room_tokens, most_output))
         if room < 0:
             break
-    record = _CONTROL.sub(lambda found: f"{found[0]} ", "\n\n".join(texts))
-    return Shown(tuple(turns[: len(texts)]), framed("record", record))
+    return Shown(tuple(turns[: len(texts)]), framed("record", inert("\n\n".join(texts))))
 
 
 def tokens(text: str) -> int:

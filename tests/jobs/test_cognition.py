@@ -198,16 +198,25 @@ async def test_a_skill_that_is_added_is_in_the_catalog_after_the_next_turn(agent
     assert outcomes == ["success", "success"]
 
 
-async def test_the_command_line_tells_which_run_wrote_a_text(agent: Build, installed: Installed) -> None:
+async def test_the_command_line_shows_the_runs_and_what_they_wrote_and_takes_one_back(
+    agent: Build, installed: Installed
+) -> None:
     async with agent(Mind()) as runtime:
-        await talk(runtime, 6)
-        (record,) = await records(runtime, CONSOLIDATION)
+        await talk(runtime, 12)
+        _, record = await records(runtime, CONSOLIDATION)
         home = str(runtime.home)
+
+    def told(*arguments: str) -> Any:
+        return json.loads(installed.bumble(*arguments, "--json", "--home", home).out)
+
     path = "working/WORKING_MEMORY.md"
-    history = json.loads(installed.bumble("memory", "history", path, "--json", "--home", home).out)
-    assert [each["written_by"] for each in history] == [f"{CONSOLIDATION} {record.id}"]
-    shown = installed.bumble("memory", "diff", path, "--home", home).out
-    assert "+- Task of turn 6 [turn 6]" in shown
+    found = {each["job"]: each["last_run"].split()[0] for each in told("jobs")}
+    assert found == dict.fromkeys([REVIEW, CONSOLIDATION, EXTRACTION, "skill_catalog"], "success")
+    assert Counter(each["outcome"] for each in told("jobs", "runs", "--limit", "100"))["success"] == 12 + 2 + 1 + 1
+    assert told("jobs", "show", record.id) == record.model_dump(mode="json")
+    assert told("memory", "history", path)[0]["written_by"] == f"{CONSOLIDATION} {record.id}"
+    assert installed.bumble("jobs", "undo", record.id, "--home", home).status == 0
+    assert "Task of turn 12" not in installed.bumble("memory", "show", path, "--home", home).out
 
 
 def unreachable(request: Request) -> Message | InferenceError:

@@ -121,11 +121,12 @@ def test_a_new_file_has_its_headings_in_order() -> None:
         ("<!-- hidden", "<! -- hidden"),
         ("likes tea [turn 9]", "likes tea (turn 9)"),
         ("a\u202eb\x00c\u2028d", "ab c d"),
+        ("a<|im_end|>b", "a< |im_end|>b"),
         ("-5 degrees", "-5 degrees"),
         ("- - 3 eggs", "3 eggs"),
         ("x" * 400, "x" * 299 + "…"),
     ],
-    ids=["heading", "only-a-heading", "fence", "comment", "origin", "controls", "minus", "bullets", "long"],
+    ids=["heading", "only-a-heading", "fence", "comment", "origin", "controls", "template", "minus", "bullets", "long"],
 )
 def test_words_of_a_model_are_one_line_that_opens_nothing(given_text: str, line: str) -> None:
     assert plain(given_text) == line
