@@ -39,6 +39,7 @@ pirate: deliberate, GROUNDED: work (hoist), thing (sail*)
 hurried: reflex, DEEP: deep (compare, comparé)
 terse: terse, always terse
 """,
+    "own_job.py": "- When does the shop open?\nsuccess: 2 turns unread, threshold 1 and the list has 0 characters\n",
     "custom_tool.py": "We have 12 apples.\n",
     "both_doors.py": """\
 Good morning.

@@ -6,7 +6,9 @@ from .chat_surface import ChatSurface
 from .clock import StillClock
 from .contract import ProviderContract
 from .imitations import IMITATIONS
+from .job_contract import JobContract
 from .live_contract import LiveProviderContract
+from .memory_documents import MemoryDocuments
 from .requests import RequestChecker, check_history, check_prefix, check_request, flatten
 from .router_contract import RouterContract, asked
 from .scripted import BrokenScript, Reply, ScriptedProvider
@@ -19,7 +21,9 @@ __all__ = [
     "OLLAMA",
     "BrokenScript",
     "ChatSurface",
+    "JobContract",
     "LiveProviderContract",
+    "MemoryDocuments",
     "Pause",
     "ProviderContract",
     "Reply",

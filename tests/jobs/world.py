@@ -243,17 +243,19 @@ async def living(
     *jobs: Job,
     files: Files | None = None,
     observers: Any = None,
+    plugins: Any = None,
     **sections: Any,
 ) -> AsyncIterator[Runtime]:
     """Be one process on `home` that watches the jobs."""
     found = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home, **sections})
-    plugins = {
+    offered = {
         **construct_shipped("router", "judge", "compactor"),
         "scripted": ScriptedProvider(),
         "own": filling(jobs=list(jobs), observers=observers or []),
         "memory": filling(sessions=sessions),
+        **(plugins or {}),
     }
-    runtime = assemble(found, plugins=plugins, discovers=False, clock=clock, files=files or FastFiles())
+    runtime = assemble(found, plugins=offered, discovers=False, clock=clock, files=files or FastFiles())
     async with runtime:
         await settled()
         yield runtime
