@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from ..errors import ContractError, RunError, VersionConflict
+from ..errors import ContractError, DocumentError, RunError, VersionConflict
 from ..merging import merged
 from ..ports import Documents
 from ..printable import printable
@@ -41,10 +41,12 @@ def memory() -> None:
 def list_(common: Common) -> None:
     """List the files, with how many of their earlier texts are kept."""
 
-    async def look(runtime: Runtime) -> list[tuple[str, int, int]]:
+    async def look(runtime: Runtime) -> list[tuple[str, int | None, int]]:
         documents = runtime.documents
-        texts = [await documents.read(path) for path in await documents.list()]
-        return [(each.path, len(each.text), len(await documents.versions(each.path))) for each in texts]
+        return [
+            (path, await _length(documents, path), len(await documents.versions(path)))
+            for path in await documents.list()
+        ]
 
     print_rows(_FILES, _with(common, look), as_json=common.as_json, empty="The agent remembers nothing yet.")
 
@@ -153,6 +155,14 @@ def _with(common: Common, action: Callable[[Runtime], Awaitable[T]]) -> T:
             return await action(runtime)
 
     return asyncio.run(run())
+
+
+async def _length(documents: Documents, path: str) -> int | None:
+    """Return how many characters a file has; None for one that is no text."""
+    try:
+        return len((await documents.read(path)).text)
+    except DocumentError:
+        return None
 
 
 def _plain(path: str) -> str:

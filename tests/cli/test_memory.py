@@ -52,6 +52,14 @@ def test_files_are_listed_and_shown_to_the_byte(owl: Installed) -> None:
     assert owl.bumble("memory", "show", f"memory/{FACTS}").status == 0
 
 
+def test_a_picture_in_the_memory_is_listed_and_not_shown(owl: Installed) -> None:
+    remembered(owl).with_name("bee.png").write_bytes(b"\x89PNG\xff")
+    rows = json.loads(owl.bumble("memory", "list", "--json").out)
+    assert [(row["path"], row["characters"]) for row in rows] == [("semantic/bee.png", None), (FACTS, len(OLD))]
+    shown = owl.bumble("memory", "show", "semantic/bee.png")
+    assert (shown.status, shown.out, "UTF-8" in shown.err) == (1, "", True)
+
+
 def test_an_edit_is_kept_and_the_text_before_it_too(owl: Installed, editing: str) -> None:
     file = remembered(owl)
     assert owl.bumble("memory", "edit", FACTS, EDITOR=editing).out == f"Wrote {FACTS}.\n"
