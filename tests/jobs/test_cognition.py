@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ import pytest
 from typing_extensions import override
 
 from bumble_core import InferenceError, assemble, assistant
+from bumble_core.builtin.system import SystemClock
 from bumble_core.errors import Unreachable
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.inference import Completion, ModelRef, Request, Usage
 from bumble_core.types.jobs import RunRecord
 from bumble_core.types.messages import Message
 from tests.installed import Installed
-from tests.jobs.world import SimulatedClock
+from tests.jobs.world import NOON, SimulatedClock
 from tests.shipped import construct_shipped
 
 Build = Callable[..., Any]
@@ -152,6 +153,50 @@ async def test_what_a_person_wrote_between_two_runs_is_still_there(agent: Build)
         text = file.read_text()
     assert "- Call Ada\n- Task of turn 12 [turn 12]\n" in text
     assert text.endswith("\n## Mine\n\nkeep\n")
+
+
+class LongNoon(SystemClock):
+    """Sleeps as it should, and never comes to a moment of a schedule."""
+
+    @override
+    def now(self) -> datetime:
+        return NOON
+
+
+class Interrupted(Mind):
+    """While this model thinks about the second consolidation, a person edits the file."""
+
+    def __init__(self, edit: Callable[[], None]) -> None:
+        super().__init__()
+        self._edit = edit
+
+    @override
+    def __call__(self, request: Request) -> Message | Completion:
+        answer = super().__call__(request)
+        if self.shown and self.shown[-1][0] == CONSOLIDATION and self.shown[-1][1][0] == 7:
+            self._edit()
+        return answer
+
+
+async def test_what_a_person_writes_while_a_job_thinks_is_there_beside_what_the_job_writes(
+    agent: Build, tmp_path: Path
+) -> None:
+    file = tmp_path / "home/memory/working/WORKING_MEMORY.md"
+
+    def edit() -> None:
+        text = file.read_text()
+        if "Mine" not in text:
+            text = text.replace("- Task of turn 6 [turn 6]\n", "- Task of turn 6, but on Friday [turn 6]\n- Mine\n")
+            file.write_text(f"{text}\n## [locked] Rules\nAsk first.\n")
+
+    async with agent(Interrupted(edit), clock=LongNoon()) as runtime:
+        await talk(runtime, 12)
+        _, record = await records(runtime, CONSOLIDATION)
+        text = file.read_text()
+    assert [change.merged for change in record.changes] == [True]
+    for line in ("- Task of turn 6, but on Friday [turn 6]", "- Mine", "- Task of turn 12 [turn 12]"):
+        assert f"{line}\n" in text
+    assert text.endswith("## [locked] Rules\nAsk first.\n")
 
 
 class Critic(Mind):
