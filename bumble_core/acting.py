@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from .consent import agrees, agrees_always
-from .contract import kept
+from .contract import FAULTS, kept
 from .delivery import Mouth
 from .journal import Journal
 from .outputs import limited
@@ -114,7 +114,7 @@ class Hands:
             async with aclosing(self.runner.run(calls, turn)) as results:
                 async for result in results:
                     yield kept(result, ToolResult, "the tool runner")
-        except Exception as error:
+        except FAULTS as error:
             log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=repr(error))
 
     async def _told(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import structlog
 
+from .contract import FAULTS
 from .ports import Observer
 from .types.events import Event
 
@@ -22,5 +24,5 @@ class Broadcast:
         for observer in self._observers:
             try:
                 observer.notify(event)
-            except Exception as error:
+            except (*FAULTS, asyncio.CancelledError) as error:  # nothing waits here that could have been cancelled
                 log.warning("observer.failed", observer=type(observer).__name__, error=repr(error))

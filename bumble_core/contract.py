@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from .errors import ContractError
 
 T = TypeVar("T")
+
+# What a stranger's code may raise without ending the program: a plugin that calls `sys.exit` has failed, no more.
+# Ctrl-C is not among it, and neither is what a test raises to stop itself.
+FAULTS: Final = (Exception, SystemExit)
 
 
 def kept(value: object, kind: type[T], whose: str) -> T:

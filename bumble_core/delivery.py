@@ -7,7 +7,7 @@ import asyncio
 import structlog
 
 from .consent import question_about
-from .contract import kept
+from .contract import FAULTS, kept
 from .patience import Patience
 from .ports import Emit, Surface
 from .types.events import Said
@@ -42,7 +42,7 @@ class Mouth:
         try:
             with self._patience.of(_LONGEST_S):
                 await self._surface.draft(delta, turn)
-        except Exception as error:
+        except FAULTS as error:
             log.warning("surface.draft_failed", surface=self._surface.name, error=repr(error))
 
     async def withdraw(self, turn: TurnContext) -> None:
@@ -53,7 +53,7 @@ class Mouth:
         try:
             async with asyncio.timeout(_LONGEST_S):
                 await self._surface.withdraw(turn)
-        except Exception as error:
+        except FAULTS as error:
             log.warning("surface.withdraw_failed", surface=self._surface.name, error=repr(error))
 
     async def deliver(self, text: str, turn: TurnContext) -> tuple[TurnContext, Delivery]:
@@ -62,7 +62,7 @@ class Mouth:
         try:
             async with asyncio.timeout(_LONGEST_S):
                 delivery = kept(await self._surface.deliver(text, turn), Delivery, "`deliver`")
-        except Exception as error:
+        except FAULTS as error:
             log.warning("surface.deliver_failed", surface=self._surface.name, error=repr(error))
             delivery = Delivery(delivered=False, problem=f"{type(error).__name__}: {error}")
         self._emit(Said(turn.input.id, text, delivery))
@@ -72,6 +72,6 @@ class Mouth:
         """Ask whether a call may run; `answered` is False where nobody can be asked."""
         try:
             return kept(await self._surface.ask(question_about(call), turn), Answer, "`ask`")
-        except Exception as error:
+        except FAULTS as error:
             log.warning("surface.ask_failed", surface=self._surface.name, error=repr(error))
             return Answer(answered=False)

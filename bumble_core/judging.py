@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from .account import Account
-from .contract import kept
+from .contract import FAULTS, kept
 from .ports import Emit, Judge
 from .types.events import Judged
 from .types.gate import Gate
@@ -57,7 +57,7 @@ class Bench:
                 return kept(await self.judge.judge(turn), Verdict, "the judge")
         except TimeoutError:
             return self._failed(turn, f"no verdict within {self.settings.timeout_s:g} s")
-        except Exception as error:
+        except FAULTS as error:
             return self._failed(turn, str(error) or type(error).__name__)
 
     def _failed(self, turn: TurnContext, problem: str) -> Verdict:

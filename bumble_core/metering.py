@@ -8,7 +8,7 @@ from contextlib import aclosing
 import structlog
 
 from .account import TURN, Account
-from .contract import kept
+from .contract import FAULTS, kept
 from .errors import BudgetSpent, InferenceError, MalformedReply
 from .ports import Emit, Inference, TokenCounter
 from .types.budget import Budget
@@ -64,7 +64,7 @@ class MeteredInference:
                     yield kept(item, Delta, "inference")
         except InferenceError:
             raise
-        except Exception as error:
+        except FAULTS as error:
             log.warning("inference.failed", purpose=request.purpose, error=type(error).__name__)
             raise InferenceError(f"{type(error).__name__}: {error}") from error
         raise InferenceError(f"inference ended without a completion for `{request.purpose}`")

@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 
 import structlog
 
+from .contract import FAULTS
 from .framing import fitted, framed
 from .history import merged
 from .nudge import note
@@ -97,7 +98,7 @@ class _Kept:
         """Return the text and whether it was rendered just now."""
         try:
             key = self._section.key(turn)
-        except Exception as error:
+        except FAULTS as error:
             log.warning("prompt.section_failed", section=self.name, error=repr(error))
             return "", False
         if key in self._texts:
@@ -170,7 +171,7 @@ async def _looked(section: Looking, turn: TurnContext) -> None:
     try:
         async with asyncio.timeout(_LONGEST_LOOK_S):
             await section.look(turn)
-    except Exception as error:
+    except FAULTS as error:
         log.warning("prompt.section_failed", section=type(section).__name__, error=repr(error))
 
 
@@ -178,7 +179,7 @@ async def _rendered(section: PromptSection, turn: TurnContext) -> str | None:
     """Return a section's text, or None when it failed."""
     try:
         return (await section.render(turn)).strip()
-    except Exception as error:
+    except FAULTS as error:
         log.warning("prompt.section_failed", section=type(section).__name__, error=repr(error))
         return None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from .compaction import broken_law, cut_to_fit
-from .contract import kept
+from .contract import FAULTS, kept
 from .errors import ContextOverflow
 from .ports import Compactor, Emit, Sizing, TokenCounter
 from .prompt import Prompt, build
@@ -104,7 +104,7 @@ class Room:
             return state
         try:
             after = kept(await self.compactor.compact(state), CompactionState, "the compactor")
-        except Exception as error:
+        except FAULTS as error:
             log.warning("compaction.failed", compactor=type(self.compactor).__name__, error=repr(error))
             return state
         if (problem := broken_law(state, after.messages)) is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import structlog
 
-from .contract import kept
+from .contract import FAULTS, kept
 from .errors import ContractError
 from .ports import Router, SignalSource
 from .types.inference import Profile
@@ -24,7 +24,7 @@ async def routed(turn: TurnContext, router: Router, signals: Sequence[SignalSour
         route = kept(await router.route(input), Route, "the router")
         if not route.models:
             raise ContractError("the router gave a route without a model")
-    except Exception as error:
+    except FAULTS as error:
         log.warning("router.failed", router=type(router).__name__, error=repr(error))
         route = default_route(input, settings, f"the router failed: {error}")
     return replace(turn, input=input, route=route)
@@ -61,7 +61,7 @@ async def _sensed(input: TurnInput, sources: Sequence[SignalSource]) -> dict[str
         try:
             for name, value in (await source.read(input)).items():
                 signals[name] = max(value, signals.get(name, value))
-        except Exception as error:
+        except FAULTS as error:
             log.warning("signal.failed", source=type(source).__name__, error=repr(error))
     return signals
 

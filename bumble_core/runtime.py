@@ -11,6 +11,7 @@ from typing import Literal, Self, TypedDict, Unpack
 
 import structlog
 
+from .contract import FAULTS
 from .errors import ConfigError
 from .home import open_home
 from .jobs.controller import JobController
@@ -239,5 +240,5 @@ async def _close(occupant: object) -> None:
     try:
         async with asyncio.timeout(_LONGEST_CLOSE_S):
             await close()
-    except Exception as error:
+    except FAULTS as error:
         log.warning("runtime.close_failed", occupant=type(occupant).__name__, error=repr(error))

@@ -13,6 +13,7 @@ import pluggy
 from .broadcast import Broadcast
 from .builtin.choices import FileModelChoices
 from .builtin.read_output import with_reader
+from .builtin.steady_counter import SteadyCounter
 from .errors import ConfigError, PluginError
 from .jobs.applying import Applying
 from .jobs.bell import Bell
@@ -95,7 +96,7 @@ class Wiring:
         documents = self._slot("documents", Documents, **kept)
         sessions = self._slot("sessions", Sessions, **kept)
         ledger = self._slot("job_ledger", JobLedger, **kept)
-        counter = self._slot("token_counter", TokenCounter, **kept)
+        counter = SteadyCounter(self._slot("token_counter", TokenCounter, **kept))
         choices = FileModelChoices(home, files, clock)
         providers = self._named("provider", Provider, lambda p: p.name, **kept)
         courtesy, bell = Courtesy(), Bell()

@@ -8,6 +8,7 @@ from dataclasses import replace
 import structlog
 
 from ..compaction import broken_law
+from ..contract import FAULTS
 from ..ports import Phase, TokenCounter
 from ..types.compaction import CompactionState, PhaseReport
 
@@ -35,7 +36,7 @@ class PhasedCompactor:
         try:
             candidate = await phase.run(state)
             problem = broken_law(state, candidate.messages)
-        except Exception as error:
+        except FAULTS as error:
             problem = repr(error)
         if problem is None and candidate.messages is not state.messages:
             tokens = state.overhead + self._counter.count(candidate.messages, (), state.models[0])

@@ -11,6 +11,7 @@ import structlog
 from pydantic import ValidationError
 
 from ..atomic import write_atomically
+from ..contract import FAULTS
 from ..errors import RunError
 from ..forcing import Level
 from ..ports import Addressed, Clock, Files, Provider
@@ -124,7 +125,7 @@ def endpoint_key(provider: Provider, ref: ModelRef) -> str:
     """Return the name of a model where it runs: another address of the same provider is another endpoint."""
     try:
         place = provider.address if isinstance(provider, Addressed) else provider.name
-    except Exception as error:
+    except FAULTS as error:
         log.warning("provider.address_failed", provider=provider.name, error=f"{type(error).__name__}: {error}")
         place = provider.name
     return f"{place} {ref.model}"

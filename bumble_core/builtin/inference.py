@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import structlog
 
+from ..contract import FAULTS
 from ..errors import ContextOverflow, InferenceError, MalformedReply, ModelMissing, ReplyCut
 from ..metering import check_author
 from ..ports import Clock, Provider
@@ -123,7 +124,7 @@ class FallbackInference:
                             yield item
                 if not is_whole:
                     raise unfinished(candidate.ref)
-        except Exception as error:
+        except FAULTS as error:
             failure = error if isinstance(error, InferenceError) else _failure(candidate.ref, error)
             await self._note(failure, candidate, walk)
             if words := "".join(said) if any(map(str.strip, said)) else "":
@@ -162,7 +163,7 @@ def _judged(completion: Completion, candidate: Candidate, walk: Walk) -> Complet
     return walk.answered(completion)
 
 
-def _failure(ref: ModelRef, error: Exception) -> InferenceError:
+def _failure(ref: ModelRef, error: Exception | SystemExit) -> InferenceError:
     """Return what a provider raised against its port as the failure of one model: the next may answer."""
     failure = InferenceError(f"`{ref}`: its provider raised {type(error).__name__}: {error}")
     failure.__cause__ = error

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import structlog
 
+from ..contract import FAULTS
 from ..errors import ModelMissing
 from ..ports import Provider
 from ..types.inference import ModelInfo, ModelRef
@@ -65,6 +66,6 @@ async def listed(provider: Provider) -> tuple[ModelInfo, ...]:
     try:
         async with asyncio.timeout(_LIST_TIMEOUT_S):
             return await provider.models()
-    except Exception as error:
+    except FAULTS as error:
         log.debug("provider.lists_nothing", provider=provider.name, error=f"{type(error).__name__}: {error}")
         return ()

@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from ..contract import FAULTS
 from ..ports import Provider
 from ..types.inference import ModelInfo, ModelRef
 
@@ -47,6 +48,6 @@ async def _models(provider: Provider, wait_s: float) -> tuple[ModelInfo, ...]:
     try:
         async with asyncio.timeout(wait_s):
             return tuple(model for model in await provider.models() if model.is_ready)
-    except Exception as error:  # anyone's provider may fail here without harm: another one is asked
+    except FAULTS as error:  # anyone's provider may fail here without harm: another one is asked
         log.debug("first_model.not_answered", provider=provider.name, problem=f"{type(error).__name__}: {error}")
         return ()

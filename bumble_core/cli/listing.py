@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..contract import FAULTS
 from ..errors import InferenceError
 from ..ports import Provider
 from ..types.inference import ModelInfo
@@ -36,5 +37,5 @@ async def _listed(name: str, provider: Provider, wait_s: float) -> Listed:
         return Listed(provider=name, problem=f"no answer within {wait_s:g} s")
     except InferenceError as error:
         return Listed(provider=name, problem=str(error), error=error)
-    except Exception as error:  # a provider may be anyone's; the others are still worth listing
+    except FAULTS as error:  # a provider may be anyone's; the others are still worth listing
         return Listed(provider=name, problem=f"{type(error).__name__}: {error}")
