@@ -16,7 +16,7 @@ from typing import Literal
 import structlog
 from pydantic import JsonValue
 
-from .command_lines import programs_of, words_fit, words_of
+from .command_lines import behind, lines_in, programs_of, words_fit, words_of
 from .errors import ConfigError
 from .misfits import did_you_mean
 from .outputs import READER
@@ -31,6 +31,7 @@ AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # without them a model
 
 _EVERY_TOOL = "*"
 _COMMAND = "command"  # an argument of this name is read word by word, as a shell would
+_MOST_LINES = 20  # that one command may hand to shells, before it cannot be told any more what it does
 _MISSING = object()
 
 Fit = Literal["yes", "no", "unclear"]
@@ -173,15 +174,37 @@ def _value_fit(name: str, value: object, pattern: str, *, is_sure: bool) -> Fit:
 
 def _command_fit(command: str | list[JsonValue], pattern: str, *, is_sure: bool) -> Fit:
     """Compare words; a list is started as it is, a line only where it is plain."""
-    plain = words_of(command) if isinstance(command, str) else tuple(_text(word) for word in command)
     if is_sure:
+        plain = words_of(command) if isinstance(command, str) else _words(command)
         return "yes" if plain is not None and words_fit(pattern, plain) else "no"
-    programs = [plain] if plain is not None else programs_of(str(command))
-    for words in programs:
-        bare = (posixpath.basename(words[0]), *words[1:]) if words else words
-        if words_fit(pattern, words) or words_fit(pattern, bare):
+    lines: list[str | list[JsonValue]] = [command]  # with those that the commands themselves hand to a shell
+    is_clear = True
+    for number in range(_MOST_LINES):
+        if number == len(lines):
+            return "no" if is_clear else "unclear"
+        line = lines[number]
+        plain = words_of(line) if isinstance(line, str) else _words(line)
+        programs = [plain] if plain is not None else programs_of(str(line))
+        is_clear = is_clear and plain is not None
+        if any(_program_fits(each, pattern) for words in programs for each in behind(words)):
             return "yes"
-    return "no" if plain is not None else "unclear"
+        lines += [inner for words in programs for inner in lines_in(words)]
+    return "unclear"
+
+
+def _program_fits(words: tuple[str, ...], pattern: str) -> bool:
+    """Tell whether an entry that guards means a program, by whichever path and whatever its brackets stand for."""
+    bare = (posixpath.basename(words[0]), *words[1:])
+    return any(words_fit(each, given) for each in (pattern, _literal(pattern)) for given in (words, bare))
+
+
+def _words(command: list[JsonValue]) -> tuple[str, ...]:
+    return tuple(_text(word) for word in command)
+
+
+def _literal(pattern: str) -> str:
+    """Return a pattern in which `[` means itself, as in the names of files."""
+    return pattern.replace("[", "[[]")
 
 
 def _text_fit(text: str, pattern: str, *, is_sure: bool) -> Fit:
@@ -190,7 +213,8 @@ def _text_fit(text: str, pattern: str, *, is_sure: bool) -> Fit:
     if is_sure:
         fits = fnmatchcase(text, pattern) and (pattern in {"*", text} or not goes_up)
         return "yes" if fits else "no"
-    if fnmatchcase(text, pattern) or fnmatchcase(posixpath.normpath(text), pattern):
+    patterns = {pattern, _literal(pattern)}
+    if any(fnmatchcase(each, wanted) for each in (text, posixpath.normpath(text)) for wanted in patterns):
         return "yes"
     is_elsewhere = text.startswith(("/", "~")) and not pattern.startswith(("/", "~", "*"))
     return "unclear" if goes_up or is_elsewhere else "no"

@@ -263,6 +263,23 @@ def test_words_of_a_command_fit_word_by_word(entry: str, command: JsonValue, exp
         ("sh -c $X", "ask"),
         ("ls -l", "allow"),
         (["ls", ";", "rm"], "allow"),
+        ("FOO=1 rm x", "deny"),
+        ("env -i FOO=1 rm x", "deny"),
+        (["/usr/bin/env", "rm", "x"], "deny"),
+        ("sudo -n rm x", "deny"),
+        ("ls | xargs rm", "deny"),
+        ("timeout 5 rm x", "deny"),
+        ("if true; then rm x; fi", "deny"),
+        ("find . -exec rm {} +", "deny"),
+        ("find . -name rm", "allow"),
+        ("sh -c 'rm x'", "deny"),
+        (["bash", "-lc", "cd a && rm x"], "deny"),
+        (["sudo", "sh", "-c", "sh -c 'rm x'"], "deny"),
+        ("eval 'rm x'", "deny"),
+        (["sh", "-c", "$X"], "ask"),
+        (["sh", "-c", "ls"], "allow"),
+        ("sh build.sh", "allow"),
+        (["eval"] * 50, "ask"),
     ],
     ids=repr,
 )
@@ -311,6 +328,19 @@ def test_a_path_is_allowed_as_a_whole_and_never_upwards(path: str, expected: str
 )
 def test_a_guarded_path_is_not_reached_by_another_spelling(path: str, expected: str) -> None:
     assert of_path(path, deny=("write_file(path=.git/*)",)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("app/[id]/key", "deny"), ("app/i/key", "deny"), ("./app/[id]/key", "deny"), ("app/x/key", "allow")],
+)
+def test_brackets_of_a_guarded_path_also_mean_themselves(path: str, expected: str) -> None:
+    assert of_path(path, deny=("write_file(path=app/[id]/*)",)) == expected
+
+
+def test_brackets_of_a_guarded_command_also_mean_themselves() -> None:
+    settings = Tools(deny=("run_command(cat [a].txt)",), allow=("run_command",))
+    assert decided(settings, "run_command", command=["cat", "[a].txt"]) == "deny"
 
 
 def test_an_argument_that_is_left_out_has_its_default() -> None:
