@@ -58,7 +58,8 @@ class FileText:
 
     def with_added(self, text: str) -> bytes:
         """Return the file's bytes with `text` after them."""
-        plain = text.replace("\n", "\r\n") if self.ends_lines_with_crlf and "\r" not in text else text
+        plain = text.removeprefix(_BOM) if self.bom or self.text else text
+        plain = plain.replace("\n", "\r\n") if self.ends_lines_with_crlf and "\r" not in plain else plain
         return _encoded(self._raw(0, len(self.text)) + plain, self.bom)
 
     def with_edit(self, start: int, end: int, new: str) -> bytes:

@@ -169,7 +169,7 @@ def _line(entry: os.DirEntry[str]) -> str:
 
 def _written(told: str, place: Place, old: FileText | None, data: bytes) -> ToolResult:
     """Return what the model is told about a write, and for reviews what it changed."""
-    path, new = printable(place.path), FileText.read(data)
+    path, new = place.path, FileText.read(data)
     if place.status is not None and old is None:
         diff = f"{path}: {place.status.st_size} bytes, binary or too many to compare, were replaced\n"
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import unicodedata
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -31,7 +32,8 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 class Place:
     """`name` in the open folder `folder`; a folder is itself open, with the name `.`.
 
-    `path` is relative to the workspace, links resolved. `status` is None where there is nothing yet.
+    `path` is relative to the workspace, links resolved, and fit to be shown on one line. `status` is None where there
+    is nothing yet.
     """
 
     folder: int
@@ -135,7 +137,8 @@ class _Walk:
             elif status is not None and stat.S_ISDIR(status.st_mode):
                 self._down(step, pending)
             elif not pending and not self._names_a_folder:
-                return Place(folder=folder, name=step, path="/".join([*self._names, step]), status=status)
+                path = printable("/".join([*self._names, step]))
+                return Place(folder=folder, name=step, path=path, status=status)
             elif status is not None:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             elif create and pending and ".." not in pending:
@@ -143,7 +146,8 @@ class _Walk:
             else:
                 raise FileNotFoundError(errno.ENOENT, f"no such folder: {step[:200]!r}")
         folder = self._folders[-1]
-        return Place(folder=folder, name=".", path="/".join(self._names) or ".", status=os.fstat(folder))
+        path = printable("/".join(self._names)) or "."
+        return Place(folder=folder, name=".", path=path, status=os.fstat(folder))
 
     def _up(self) -> None:
         if len(self._folders) == 1:
@@ -153,7 +157,7 @@ class _Walk:
 
     def _down(self, step: str, pending: deque[str]) -> None:
         if len(self._folders) > _DEEPEST:
-            raise self._workspace.refusal(self._path, f"more than {_DEEPEST} folders deep")
+            raise self._too_deep()
         try:
             self._folders.append(os.open(step, FOLDER, dir_fd=self._folders[-1]))
         except OSError as error:
@@ -175,7 +179,8 @@ class _Walk:
         pending.extendleft(reversed(steps))
 
     def _make(self, step: str, pending: deque[str]) -> None:
-        self._detour()
+        if len(self._folders) + len(pending) > _DEEPEST:
+            raise self._too_deep()
         with suppress(FileExistsError):
             os.mkdir(step, dir_fd=self._folders[-1])
         self._down(step, pending)
@@ -186,6 +191,9 @@ class _Walk:
             raise error
         self._detour()
         pending.appendleft(step)
+
+    def _too_deep(self) -> ToolError:
+        return self._workspace.refusal(self._path, f"more than {_DEEPEST} folders deep")
 
     def _detour(self) -> None:
         self._detours += 1
@@ -219,5 +227,16 @@ def printable(name: str) -> str:
 
 def _neighbour(place: Place) -> str:
     with os.scandir(place.folder) as entries:
-        near = get_close_matches(place.name, [entry.name for entry in islice(entries, _MOST_NEIGHBOURS)], n=1)
-    return f" (did you mean `{near[0]}`?)" if near else ""
+        names = [entry.name for entry in islice(entries, _MOST_NEIGHBOURS)]
+    same = [name for name in names if _folded(name) == _folded(place.name)]
+    near = same or get_close_matches(place.name, names, n=1)
+    form = "; it is written with other Unicode characters" if near and _form(near[0]) == _form(place.name) else ""
+    return f" (did you mean `{printable(near[0])}`{form}?)" if near else ""
+
+
+def _folded(name: str) -> str:
+    return _form(name).casefold()
+
+
+def _form(name: str) -> str:
+    return unicodedata.normalize("NFC", name)

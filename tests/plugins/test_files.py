@@ -226,6 +226,45 @@ async def test_a_misspelt_name_gets_the_nearest(tmp_path: Path) -> None:
     assert "did you mean `notes.txt`?" in await call(tmp_path, "read_file", path="note.txt")
 
 
+@pytest.mark.parametrize(
+    ("there", "meant", "hint"),
+    [
+        ("Notes.TXT", "notes.txt", "did you mean `Notes.TXT`?"),
+        ("e\u0301te\u0301", "\u00e9t\u00e9", "with other Unicode characters?"),
+    ],
+    ids=["case", "decomposed"],
+)
+async def test_a_name_that_looks_the_same_is_named(tmp_path: Path, there: str, meant: str, hint: str) -> None:
+    tmp_path.joinpath(there).write_text("here\n")
+    assert hint in await call(tmp_path, "read_file", path=meant)
+
+
+@pytest.mark.parametrize("name", ["write_file", "read_file", "edit_file"])
+async def test_a_name_with_line_breaks_stays_on_one_line_of_an_answer(tmp_path: Path, name: str) -> None:
+    path = "a\n[b]\x1b[31m"
+    tmp_path.joinpath(path).write_text("old\n")
+    given = {"write_file": {"text": "x"}, "read_file": {}, "edit_file": {"old": "old", "new": "new"}}
+    answer = await ask(tmp_path, name, {"path": path, **given[name]})
+    assert answer.splitlines()[0].count("a\\n[b]\\x1b[31m") == 1
+
+
+async def test_a_path_that_is_too_deep_makes_no_folder(tmp_path: Path) -> None:
+    answer = await call(tmp_path, "write_file", path="a/" * 120 + "b", text="x")
+    assert ("more than 100 folders deep" in answer, [*tmp_path.iterdir()]) == (True, [])
+
+
+async def test_a_deep_path_is_made(tmp_path: Path) -> None:
+    await call(tmp_path, "write_file", path="a/" * 60 + "b", text="x")
+    assert tmp_path.joinpath(*["a"] * 60, "b").read_text() == "x"
+
+
+async def test_a_mark_of_byte_order_is_appended_nowhere(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_bytes(b"\xef\xbb\xbfa")
+    await call(tmp_path, "write_file", path="file", text="\ufeffb", append=True)
+    assert place.read_bytes() == b"\xef\xbb\xbfab"
+
+
 async def test_a_long_file_is_read_page_by_page_to_its_end(tmp_path: Path) -> None:
     lines = [f"line {number}" for number in range(1, 2001)]
     (tmp_path / "file").write_text("\n".join(lines) + "\n")
