@@ -42,8 +42,8 @@ def open_home(path: Path, files: Files, migrations: Mapping[int, Migration] = MI
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError("it cannot be read and written")
+        (path / "locks").mkdir(exist_ok=True)
         if _schema(path, files) != schema:
-            (path / "locks").mkdir(exist_ok=True)
             with FileLock(path / "locks" / "home.lock", timeout=_LONGEST_MIGRATION_S):
                 _bring_up(path, files, migrations, schema)
     except (OSError, ValueError, Timeout) as error:

@@ -22,7 +22,8 @@ FLOORS = [
         "printable",
         "steering",
         "text_tokens",
-    },
+    }
+    | {"regular"},
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
     | {"consent", "outputs", "account", "nudge", "merging", "languages"},
     {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}

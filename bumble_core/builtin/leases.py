@@ -22,7 +22,11 @@ _LONGEST_WRITE_S = 30.0
 
 
 class Leases:
-    """Locks under `home/locks/`; making one touches nothing. Names may be any text."""
+    """Locks under `home/locks/`; making one touches nothing. Names may be any text.
+
+    Raises:
+        RunError: the folder or a file in it cannot be used.
+    """
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._folder = home / "locks"
@@ -71,7 +75,8 @@ class Leases:
         """
         lock = self._lock(name)
         try:
-            lock.acquire(timeout=_LONGEST_WRITE_S)
+            with _usable(lock.lock_file):
+                lock.acquire(timeout=_LONGEST_WRITE_S)
         except Timeout as error:
             message = f"`{lock.lock_file}` has been locked for {_LONGEST_WRITE_S:g} s; is another process hanging?"
             raise RunError(message) from error
@@ -100,12 +105,26 @@ class Leases:
 
     def _lock(self, name: str) -> FileLock:
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        self._folder.mkdir(parents=True, exist_ok=True)
+        with _usable(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
         return FileLock(self._folder / f"{name.partition(':')[0]}-{digest}.lock", thread_local=False)
 
 
 def _try(lock: FileLock) -> bool:
-    with suppress(Timeout):
+    with suppress(Timeout), _usable(lock.lock_file):
         lock.acquire(blocking=False)
         return True
     return False
+
+
+@contextmanager
+def _usable(path: Path | str) -> Generator[None, None, None]:
+    """Turn what the system refuses into an error with a remedy; a lock that is taken is none."""
+    try:
+        yield
+    except Timeout:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        message = f"nothing can be locked with `{path}`: {reason}; move it away, or choose another home with `--home`"
+        raise RunError(message) from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from ..deferred import Deferred
+from ..regular import open_regular
 
 _exchange = Deferred("bumble_core.builtin.exchange:exchange")
 
@@ -31,7 +32,7 @@ class SystemFiles:
     """Fills the `Files` port with the file system."""
 
     def open(self, path: Path, mode: Literal["rb", "xb", "ab"]) -> BinaryIO:
-        return path.open(mode)
+        return open(path, mode, opener=open_regular)
 
     def write(self, handle: BinaryIO, data: bytes) -> None:
         handle.write(data)

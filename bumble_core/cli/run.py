@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TextIO
 
 import click
 
@@ -21,6 +22,7 @@ from .activity import Activity, say
 from .assembled import assembled
 from .options import Common, common_options
 from .output import print_json
+from .reserved import reserved_output
 from .transcript import fenced
 from .turns import conversation_options, ended, models_for, session_for, status_of, surface_for_output
 
@@ -70,14 +72,15 @@ def run(
         gate=gate,
         with_jobs=with_jobs,
     )
-    turn = asyncio.run(_answer(common, asked))
+    with reserved_output() as output:
+        turn = asyncio.run(_answer(common, asked, output))
     if common.as_json:
         print_json(turn.model_dump(mode="json"))
     return status_of(turn)
 
 
-async def _answer(common: Common, asked: Asked) -> Turn:
-    surface = NoSurface() if common.as_json else surface_for_output()
+async def _answer(common: Common, asked: Asked, output: TextIO) -> Turn:
+    surface = NoSurface() if common.as_json else surface_for_output(output)
     terminal = surface if isinstance(surface, TerminalSurface) else None
     activity = Activity(terminal)
     plugins = {} if asked.quiet else {"activity": activity}

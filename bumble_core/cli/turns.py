@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 import click
 from typing_extensions import override
@@ -88,9 +88,10 @@ async def models_for(runtime: Runtime, given: tuple[ModelRef, ...], *, quiet: bo
     return (found,)
 
 
-def surface_for_output() -> Surface:
-    """Return the surface that suits standard output."""
-    return TerminalSurface() if sys.stdout.isatty() else PlainSurface()
+def surface_for_output(output: TextIO | None = None) -> Surface:
+    """Return the surface that suits a stream, or standard output."""
+    is_terminal = (output or sys.stdout).isatty()
+    return TerminalSurface(output=output) if is_terminal else PlainSurface(output)
 
 
 async def ended(handle: TurnHandle) -> Turn:

@@ -96,7 +96,8 @@ def _editing(history: list[str]) -> Callable[[str], None]:
 def _kept(history: Path, files: Files) -> list[str]:
     """Return the latest lines of the file, which is cut to them when it has become twice as long."""
     try:
-        lines = history.read_text(encoding="utf-8", errors="replace").splitlines()
+        with files.open(history, "rb") as handle:
+            lines = handle.read().decode("utf-8", "replace").splitlines()
         if len(lines) > 2 * _MOST_KEPT:
             text = "".join(f"{line}\n" for line in lines[-_MOST_KEPT:])
             write_atomically(files, history, text.encode())

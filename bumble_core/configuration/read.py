@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from ..entity_folder import entity_folder
 from ..errors import ConfigError
+from ..regular import read_beginning
 from ..types.settings import Settings
 from .environment import environment_layer
 from .keys import Key, advice, place_of
@@ -158,8 +159,7 @@ def _origin(key: Key, given: Mapping[Key, Given]) -> Origin:
 def _content(path: Path) -> bytes:
     """Read a file, or as much of it as shows that it is too large."""
     try:
-        with path.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
+        return read_beginning(path, MOST_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
 

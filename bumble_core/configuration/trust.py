@@ -17,6 +17,7 @@ from typing import Literal
 import structlog
 from filelock import FileLock
 
+from ..regular import open_regular
 from ..secrecy import masked
 from .keys import Key
 from .origins import Given, Origin
@@ -99,7 +100,8 @@ class Trust:
 
     def _read(self) -> Mapping[str, Mapping[str, str]]:
         try:
-            kept = json.loads(self._store.read_bytes())
+            with open(self._store, "rb", opener=open_regular) as file:
+                kept = json.loads(file.read())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:

@@ -61,6 +61,33 @@ def test_json_is_the_turn(owl: Installed) -> None:
     assert (turn.text, turn.session_id, turn.status) == ("hello", "s", "done")
 
 
+LOUD = """
+import os, subprocess
+from bumble_core import hookimpl
+
+class Loud:
+    def notify(self, event):
+        print("printed")
+        os.write(1, b"written")
+        subprocess.run(["echo", "echoed"])
+
+class Plugin:
+    def __init__(self, config): ...
+    @hookimpl
+    def bumble_observers(self):
+        return [Loud()]
+"""
+
+
+@pytest.mark.parametrize("arguments", [("run",), ("run", "--json")], ids=["text", "json"])
+def test_what_plugins_print_is_not_part_of_the_answer(owl: Installed, arguments: tuple[str, ...]) -> None:
+    owl.add("loud", "1", {"bumble_core.plugins": {"loud": "loud:Plugin"}}, loud=LOUD)
+    ended = owl.bumble(*arguments, "say noon")
+    answer = json.loads(ended.out)["messages"][-1]["parts"][0]["text"] if "--json" in arguments else ended.out.strip()
+    assert (ended.status, answer) == (0, "noon")
+    assert all(noise in ended.err for noise in ("printed", "written", "echoed"))
+
+
 def test_json_of_a_failed_turn_says_so_in_the_turn_and_in_the_status(owl: Installed) -> None:
     ended = owl.bumble("run", "--json", "busy")
     assert ended.status == 1
