@@ -43,7 +43,7 @@ FLOORS = [
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 MODULES = sorted(KERNEL.rglob("*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
-MAY_HIDE_IMPORTS = {"bumble_core/deferred.py", "bumble_core/__init__.py", "bumble_core/cli/table.py"}
+MAY_HIDE_IMPORTS = {f"bumble_core/{name}.py" for name in ("deferred", "__init__", "cli/__init__", "cli/table")}
 PUBLIC = {"bumble_core"} | {
     f"bumble_core.{n}" for n in ("ports", "types", "errors", "languages", "chat", "http", "testing")
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -151,3 +152,16 @@ def test_an_installation_without_its_entry_points_says_what_to_do(installed: Ins
     for file in installed.site.glob("*.dist-info/entry_points.txt"):
         file.unlink()
     assert "the command `run` is not installed" in installed.bumble("run").err
+
+
+def test_ctrl_c_while_bumble_is_loaded_is_no_traceback(installed: Installed) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "bumble_core", "stages"]
+    with subprocess.Popen(
+        command, cwd=installed.work, env=installed.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        while b"click.globals" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert (process.returncode, b"Traceback" in rest, rest.endswith(b"Interrupted.\n")) == (130, False, True)
