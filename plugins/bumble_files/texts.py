@@ -93,9 +93,10 @@ def unique_place(text: str, old: str) -> tuple[int, int]:
     if start < 0:
         raise ToolError(f"`old` was not found{_hint(text, old)}. Nothing was changed")
     if text.find(old, start + 1) >= 0:
+        count, lines = _places(text, old)
         raise ToolError(
-            f"`old` matches {max(2, text.count(old))} places, at lines {_lines_of(text, old)}; give more of the text "
-            "around the one you mean. Nothing was changed"
+            f"`old` matches {count} places, at lines {lines}; give more of the text around the one you mean. Nothing "
+            "was changed"
         )
     return start, start + len(old)
 
@@ -123,7 +124,8 @@ def _encoded(text: str, bom: bool) -> bytes:
     return ((_BOM if bom else "") + text).encode("utf-8", "surrogateescape")
 
 
-def _lines_of(text: str, old: str) -> str:
+def _places(text: str, old: str) -> tuple[str, str]:
+    """Return how many places match, those that overlap too, and the lines of the first few."""
     numbers: list[str] = []
     start, line, counted = text.find(old), 1, 0
     while start >= 0 and len(numbers) < _MOST_PLACES_NAMED:
@@ -131,7 +133,9 @@ def _lines_of(text: str, old: str) -> str:
         counted = start
         numbers.append(str(line))
         start = text.find(old, start + 1)
-    return ", ".join(numbers) + (" and more" if start >= 0 else "")
+    if start < 0:
+        return str(len(numbers)), ", ".join(numbers)
+    return str(max(len(numbers) + 1, text.count(old))), ", ".join(numbers) + " and more"
 
 
 def _hint(text: str, old: str) -> str:

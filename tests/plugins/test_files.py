@@ -96,6 +96,7 @@ async def test_an_edit_changes_nothing_else(
     [
         ("a\nb\na\nb\na\n", "a", "`old` matches 3 places, at lines 1, 3, 5;"),
         ("aaa", "aa", "matches 2 places, at lines 1, 1"),
+        ("aaaa", "aa", "matches 3 places, at lines 1, 1, 1;"),
         ("x\n" * 50, "x", "matches 50 places, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"),
         ("def one():\n    pass\n", "def won():\n", "nearest is line 1: 'def one():'"),
         ("\tindented\n", "  indented\n", "nearest is line 1: '\\tindented'"),
@@ -103,7 +104,7 @@ async def test_an_edit_changes_nothing_else(
         ("same\n", "same", "`old` and `new` are the same"),
         ("a\x00b", "a", "binary file"),
     ],
-    ids=["three", "overlapping", "many", "alike", "spaces", "nothing-near", "same", "binary"],
+    ids=["three", "overlapping", "all-overlapping", "many", "alike", "spaces", "nothing-near", "same", "binary"],
 )
 async def test_an_edit_that_cannot_be_made_says_why(tmp_path: Path, before: str, old: str, message: str) -> None:
     (tmp_path / "file").write_text(before)
