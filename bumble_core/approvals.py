@@ -34,6 +34,8 @@ _COMMAND = "command"  # an argument of this name is read word by word, as a shel
 _MOST_LINES = 20  # that one command may hand to shells, before it cannot be told any more what it does
 _MISSING = object()
 
+log = structlog.get_logger(__name__)
+
 Fit = Literal["yes", "no", "unclear"]
 
 
@@ -116,7 +118,11 @@ def _rules(settings: Tools) -> Iterable[Rule]:
 def _check(rule: Rule, tools: Mapping[str, Tool]) -> None:
     """Refuse an entry that could never fit: a guard that is misspelt guards nothing."""
     pattern = rule.pattern
-    if pattern.has_wildcard or pattern.name not in tools:
+    if pattern.has_wildcard:
+        return
+    if pattern.name not in tools:
+        if near := did_you_mean(pattern.name, tools):  # it may be meant for a plugin that is not there today
+            log.warning("approvals.no_such_tool", entry=f"{rule.key}: {pattern.text}", tool=f"{pattern.name}{near}")
         return
     schema = tools[pattern.name].spec.parameters
     known = tuple(_properties(schema))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
+from structlog.testing import capture_logs
 
 from bumble_core import read_settings
 from bumble_core.approvals import Approvals, denial
@@ -361,6 +362,12 @@ def test_an_argument_that_is_left_out_has_its_default() -> None:
 )
 def test_any_value_is_compared_as_a_whole(entry: str, given: dict[str, JsonValue], expected: str) -> None:
     assert decided(Tools(allow=(entry,)), "fetch_all", **given) == expected
+
+
+def test_an_entry_that_misspells_a_tool_is_warned_about() -> None:
+    with capture_logs() as logs:
+        Approvals(TOOLS, Tools(deny=("write_fiel", "browse")))
+    assert [log["tool"] for log in logs] == ["write_fiel (did you mean `write_file`?)"]
 
 
 def test_one_item_of_a_list_is_enough_to_deny() -> None:
