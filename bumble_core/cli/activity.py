@@ -60,7 +60,7 @@ class Activity:
             case Inferred(request=request, completion=completion) if request.owner == self._turn_id:
                 failed = completion.failed_attempts
                 lines = [f"{attempt.model} failed: {attempt.error}; took {completion.model}" for attempt in failed]
-            case Compacted(tokens_before=before, tokens_after=after):
+            case Compacted(tokens_before=before, tokens_after=after) if after < before:
                 lines = [f"shortened the history from {before} to {after} tokens"]
             case JobFailing(record=record, failures=failures):
                 lines = [f"{record.job} has failed {failures} times in a row; bumble jobs show {record.id} says why"]

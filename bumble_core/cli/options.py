@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import click
 from click.core import ParameterSource
+from typing_extensions import override
 
 from ..deferred import Deferred
 from .table import DISTRIBUTION
@@ -106,7 +108,19 @@ _version = _shared(
     "--version", is_flag=True, is_eager=True, callback=_print_version, help="Print the version and exit."
 )
 _debug = _shared("--debug", is_flag=True, callback=_keep_debug, help="Show debug logs, and tracebacks of errors.")
-_path = click.Path(path_type=Path)
+
+
+class _NamedPath(click.Path):
+    """A path that says something: an empty one, as an unset variable of a shell gives it, is no working directory."""
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value).strip():
+            self.fail("it is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_path = _NamedPath(path_type=Path)
 _OPTIONS: dict[Name, Callable[[Any], Any]] = {
     "config": _shared("--config", type=_path, metavar="FILE", help="Read the configuration from FILE."),
     "home": _shared("--home", type=_path, metavar="FOLDER", help="Keep sessions and memory in FOLDER."),

@@ -66,3 +66,9 @@ def test_a_configuration_that_nobody_writes_is_not_waited_for(owl: Installed, ar
 def test_a_configuration_may_come_through_a_pipe(owl: Installed) -> None:
     ended = owl.bumble("config", "check", "/dev/stdin", input="agent: {name: owl}\n")
     assert (ended.status, "is fine" in ended.out) == (0, True)
+
+
+@pytest.mark.parametrize("option", ["--home", "--config"])
+def test_an_empty_path_is_not_the_working_directory(owl: Installed, option: str) -> None:
+    ended = owl.bumble(option, "", "run", "say hello")
+    assert (ended.status, "it is empty" in ended.err, [*owl.work.iterdir()]) == (2, True, [])
