@@ -67,3 +67,9 @@ def test_tools_compares_turns_with_a_bare_loop_and_names_what_is_promised() -> N
     assert promised[:3] == ["eight tools, async", "eight tools, plain", "loop gap, three tools that sleep"]
     assert [name.split(", ")[1] for name in promised[3:]] == ["async tools / bare", "plain tools / bare"] * 2
     assert [rows[f"4 at once, {kind}, wall"]["value"] > 0 for kind in ("turns", "bare")] == [True, True]
+
+
+def test_jobs_compares_turns_with_jobs_beside_them_and_without() -> None:
+    rows = measured("jobs")
+    assert [row["kind"] for row in rows] == ["without jobs", "with jobs"]
+    assert rows[1]["runs"] > 0
