@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field
 
@@ -41,6 +41,7 @@ class Local:
     """
 
     name = "local"
+    is_exclusive: Literal[True] = True
 
     def __init__(self, config: LocalConfig) -> None:
         self._config = config

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bumble_core import Deferred
 from bumble_core.chat import ChatAssembler, encode_json, encode_request
@@ -31,7 +31,6 @@ class LocalProvider:
     """
 
     name = "local"
-    is_exclusive: Literal[True] = True
 
     def __init__(
         self, *, threads: int | None = None, context_tokens: int | None = None, models_folder: Path | None = None

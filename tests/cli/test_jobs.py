@@ -171,6 +171,21 @@ def test_daemon_says_what_it_does_and_stops_when_told(machine: Installed, daemon
     assert (daemon.returncode, out, err) == (0, "stopping\nstopped\n", "")
 
 
+def test_watch_prints_runs_of_other_processes(machine: Installed) -> None:
+    pipe = subprocess.PIPE
+    environment = {**machine.environment, "PYTHONUNBUFFERED": "1"}
+    command = machine.command("jobs", "watch")
+    with subprocess.Popen(command, cwd=machine.work, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr.readline().startswith("· watching ")
+        machine.bumble("jobs", "run", "diary")
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    assert "diary  manual  success" in line
+
+
 def test_daemon_runs_what_was_left_due(worked: Installed, tmp_path: Path) -> None:
     machine = Installed(Path(shutil.copytree(worked.root, tmp_path / "copy")))
     machine.bumble("run", "say four")

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import pytest
 import structlog
+from bumble_local import LocalConfig, LocalPlugin
 
 from bumble_core import InferenceError, assemble, assistant, complete, hookimpl, user
 from bumble_core.errors import Unreachable
 from bumble_core.jobs.models import JobModels
-from bumble_core.ports import Inference, Job, Provider
+from bumble_core.ports import Exclusive, Inference, Job, Provider
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Profile, Request
 from bumble_core.types.jobs import JobResult, JobSpec, JobView, TurnsSince, When
 from bumble_core.types.settings import Settings
@@ -129,6 +130,11 @@ async def test_turn_waits_a_second_at_most_for_a_run_that_does_not_stop(agent: C
         assert asyncio.get_running_loop().time() - begun < 2.5
         engine.may_answer.set()
     assert turn.status == "done"
+
+
+def test_local_models_give_way_to_turns() -> None:
+    (local,) = LocalPlugin(LocalConfig()).bumble_providers()
+    assert isinstance(local, Exclusive)
 
 
 class Counting:
