@@ -93,14 +93,14 @@ async def test_tool_that_does_not_listen_holds_nobody_up(runtime: Build, timeout
 
 async def test_deadline_of_the_turn_answers_the_open_calls_and_says_so(runtime: Build) -> None:
     built, _ = runtime(
-        calling_all("quick", "slow"), plugins={"own": Tools(quick, slow)}, cognition={"turn_deadline_s": 0.2}
+        calling_all("quick", "slow"), plugins={"own": Tools(quick, slow)}, cognition={"turn_deadline_s": 1}
     )
     begin = time.monotonic()
     async with built:
         turn = await built.answer("go")
     assert (turn.status, statuses(turn.messages)) == ("capped", ["ok", "timeout"])
     assert time.monotonic() - begin < 5  # the tool itself takes half a minute
-    assert "no end within 0.2 s" in turn.text
+    assert "no end within 1 s" in turn.text
 
 
 async def test_cancel_before_the_turn_began_stores_nothing(runtime: Build) -> None:
