@@ -21,7 +21,7 @@ from .types.turn import TurnContext
 
 log = structlog.get_logger(__name__)
 
-_FITS_ANYWHERE = 2_048  # tokens; for so few no provider is asked what it lists
+_FITS_ANYWHERE = 4_096  # tokens; for so few no provider is asked what it lists, which takes a request more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

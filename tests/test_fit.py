@@ -85,9 +85,9 @@ async def test_an_overflow_is_remembered_for_the_next_turn(runtime: Build) -> No
 async def test_where_no_model_can_hold_it_the_view_is_compacted_for_the_first(runtime: Build) -> None:
     small, large = pair(4_096, 4_000)
     history = {"history_compression": {"enabled": False}}
-    small = Listing(*(assistant("word " * 900) for _ in range(4)), name="small", window=4_096)
+    small = Listing(*(assistant("word " * 900) for _ in range(8)), name="small", window=4_096)
     built, _ = runtime(plugins={"small": small, "large": large}, agent={"models": [SMALL, LARGE]}, cognition=history)
     async with built:
-        turns = [await built.answer(f"question {number}") for number in range(4)]
-    assert ([turn.status for turn in turns], large.requests) == (["done"] * 4, [])
-    assert len(small.requests[-1].messages) < 8
+        turns = [await built.answer(f"question {number}") for number in range(8)]
+    assert ([turn.status for turn in turns], large.requests) == (["done"] * 8, [])
+    assert len(small.requests[-1].messages) < 16

@@ -66,7 +66,8 @@ def show(common: Common, path: str, text: str | None) -> None:
     if common.as_json:
         print_json(document.model_dump(mode="json"))
     else:
-        click.echo(printable(document.text) if sys.stdout.isatty() else document.text, nl=False)
+        shown = printable(document.text) if sys.stdout.isatty() else document.text
+        click.echo(shown, nl=False)
 
 
 @memory.command("edit")

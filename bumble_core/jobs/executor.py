@@ -113,7 +113,7 @@ class JobExecutor:
             move: Move = partial(requeued, cause=record.cause, at=self.clock.now())
             update: dict[str, object] = {"outcome": "interrupted", "summary": "gave the model to a turn; queued again"}
         except Exception as error:
-            log.warning("job.failed", job=spec.id, run_id=record.id, error=type(error).__name__)
+            log.info("job.failed", job=spec.id, run_id=record.id, error=type(error).__name__)  # the run says so
             move = partial(failed, cause=record.cause, at=self.clock.now(), chance=self.chance())
             problem = masked_text(f"{type(error).__name__}: {error}")
             update = {"outcome": "failure", "error": problem, "attempts": _attempts(error)}

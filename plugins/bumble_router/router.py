@@ -94,7 +94,7 @@ class EvidenceRouter:
         try:
             label = await self._classifier.label(input)
         except InferenceError as error:
-            log.warning("classifier.failed", error=repr(error))
+            log.info("classifier.failed", error=repr(error))
             return Decided(label=None, by="heuristic", reason="not certain, and the classifier failed", confidence=sure)
         reason = f"a model calls it {label}"
         return Decided(label=label, by="classifier", reason=reason, confidence=_CLASSIFIER_CONFIDENCE)

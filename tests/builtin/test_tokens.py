@@ -54,7 +54,7 @@ async def test_h15_a_dense_history_is_compacted_before_it_overflows(runtime: Cal
         "history_compression": {"compaction_threshold_ratio": config["compaction_threshold_ratio"]},
     }
     texts = [message.text for message in h15_history() if message.role == "user"]
-    replies = [lambda request: assistant("[]" if request.purpose == "compact" else "ok")] * 60
+    replies = [lambda request: assistant("[]" if request.purpose == "compact" else "It is read, all of it.")] * 60
     built, script = runtime(*replies, cognition=sections)
     async with built:
         for text in texts:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.installed import Installed
 
+ONLY_THE_CONVERSATION = "gate: {policy: heuristics}\nplugins: {disabled: [jobs], router: {classifier: false}}\n"
+
 OWL = """
 import asyncio
 from bumble_core import ToolCall, ToolResult, assistant, hookimpl

@@ -13,7 +13,7 @@ from bumble_core import ToolCall, assistant
 from bumble_core.testing import StubReply, StubServer
 from bumble_core.testing.stub_replies import openai_stream, sse_reply
 from tests.cli.screen import CTRL_C, CTRL_D, Screen
-from tests.cli.talker import configure
+from tests.cli.talker import ONLY_THE_CONVERSATION, configure
 from tests.installed import CHECKOUT, Installed
 
 PAGE = CHECKOUT / "docs" / "how-to" / "talk-in-the-terminal.md"
@@ -26,7 +26,7 @@ QUESTION = 'Run run_command(command="rm draft.txt")? [yes/no/always]'
 @pytest.fixture
 def writer(installed: Installed) -> Installed:
     """Somebody with two files and a model behind OpenAI's interface."""
-    configure(installed, "agent: {models: [openai:m]}\ngate: {policy: heuristics}\n")
+    configure(installed, f"agent: {{models: [openai:m]}}\n{ONLY_THE_CONVERSATION}")
     for name in ("draft.txt", "report.txt"):
         installed.work.joinpath(name).write_text("words\n")
     return installed
@@ -119,7 +119,7 @@ ANSWERS = (
     says("", LISTS),
     says("There are two: draft.txt and report.txt."),
     says("I remove it.", REMOVES),
-    says("Then I leave draft.txt where it is."),
+    says("draft.txt stays where it is."),
     begins("Once upon a time, in a forest far from here,"),
     says("An owl wrote a report. The end."),
 )

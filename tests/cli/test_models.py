@@ -12,6 +12,7 @@ import pytest
 from tests.cli.talker import with_owl
 from tests.installed import Installed
 
+WITH_JOBS = "agent: {models: [owl:wise]}\nplugins: {disabled: [openai, ollama, local]}\n"
 DOWN = "plugins:\n  disabled: [openai, local]\n  ollama: {base_url: 'http://127.0.0.1:9'}\n"
 
 
@@ -88,8 +89,8 @@ def test_providers_are_listed_with_what_is_wrong_with_them(installed: Installed)
     assert "127.0.0.1:9" in next(row["problem"] for row in rows if row["provider"] == "ollama")
 
 
-def test_a_choice_for_a_job_survives_a_restart_until_it_is_dropped(owl: Installed) -> None:
-    job = "verification_review"
+def test_a_choice_for_a_job_survives_a_restart_until_it_is_dropped(installed: Installed) -> None:
+    owl, job = with_owl(installed, WITH_JOBS), "verification_review"
     assert owl.bumble("models", "switch", "owl:wise", "owl:old", "--job", job).out == (
         f"{job}: owl:wise, owl:old (chosen)\nNo provider lists `owl:old`.\n"
     )
@@ -120,7 +121,8 @@ def test_a_choice_for_the_conversation_is_used_by_the_next_turn(owl: Installed) 
     ids=["no-job", "no-provider", "nothing", "both"],
 )
 def test_a_switch_that_makes_no_sense_says_why(
-    owl: Installed, arguments: tuple[str, ...], status: int, problem: str
+    installed: Installed, arguments: tuple[str, ...], status: int, problem: str
 ) -> None:
+    owl = with_owl(installed, WITH_JOBS)
     ended = owl.bumble("models", "switch", *arguments)
     assert (ended.status, ended.out, problem in ended.err) == (status, "", True)

@@ -9,7 +9,7 @@ import pexpect
 from bumble_core import Message, ToolCall, assistant
 from bumble_core.testing.stub_replies import json_reply, openai_stream, sse_reply
 from bumble_core.testing.stub_server import Pause, StubReply, StubServer
-from tests.cli.talker import configure
+from tests.cli.talker import ONLY_THE_CONVERSATION, configure
 from tests.installed import Ended, Installed
 
 KEY = "sk-not-to-be-shown-0123456789"
@@ -29,6 +29,7 @@ async def test_a_turn_writes_a_file_reads_it_back_and_tells(installed: Installed
     written = ToolCall(name="write_file", arguments={"path": "owl.txt", "text": "uhu\n"})
     read = ToolCall(name="read_file", arguments={"path": "owl.txt"})
     replies = [says(assistant("", written)), says(assistant("", read)), says(assistant("It says uhu."))]
+    configure(installed, ONLY_THE_CONVERSATION)
     async with StubServer(replies) as stub:
         ended = await run(installed, stub, "--model", "openai:m", "Write and read owl.txt")
     assert (ended.status, ended.out) == (0, "It says uhu.\n")

@@ -103,7 +103,7 @@ async def test_what_is_sensed_stands_in_the_tail(tmp_path: Path) -> None:
     built, script = persona(tmp_path, MIRA, assistant("ok"), mood=mood)
     async with built:
         await built.answer("STOP THAT NOW!!!")
-    assert "Sensed, from 0 to 1: intensity 1.0, mood 0.4." in script.requests[0].tail
+    assert "Sensed, from 0 to 1: intensity 0.8, mood 0.4." in script.requests[0].tail
 
 
 async def test_the_model_writes_the_monologue_once_and_it_survives_a_restart(tmp_path: Path) -> None:
