@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from commands_page import commands_page
+from gate_page import gate_page
 from hooks_page import hooks_page
 from levels_page import levels_page
 from routing_page import routing_page
@@ -102,6 +103,7 @@ def _written(value: object) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
+    "reference/gate.md": gate_page,
     "reference/hooks.md": hooks_page,
     "reference/levels.md": levels_page,
     "reference/routing.md": routing_page,

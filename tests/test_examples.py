@@ -40,6 +40,11 @@ hurried: reflex, DEEP: deep (compare, comparé)
 terse: terse, always terse
 """,
     "own_job.py": "- When does the shop open?\nsuccess: 2 turns unread, threshold 1 and the list has 0 characters\n",
+    "completion_gate.py": """\
+Ask Tom, please. (manners, manners)
+Tom knows it. (a secret, what was asked for was given)
+I'm on it! (the gate is off)
+""",
     "custom_tool.py": "We have 12 apples.\n",
     "both_doors.py": """\
 Good morning.

@@ -53,14 +53,15 @@ def list_(common: Common) -> None:
 @sessions.command("show")
 @click.argument("session", metavar="ID")
 @click.option("--full", is_flag=True, help="Show thoughts, tool results and text that was not shown, too.")
+@click.option("--verdicts", is_flag=True, help="Show why each turn ended: who decided, on what, at what cost.")
 @common_options("config", "home", "json")
-def show_(common: Common, session: str, full: bool) -> None:
+def show_(common: Common, session: str, full: bool, verdicts: bool) -> None:
     """Print a conversation; turns that did not end well are marked."""
     conversation = _with(common, lambda runtime: _conversation(runtime, session))
     if common.as_json:
         print_json([turn.model_dump(mode="json") for turn in conversation.turns])
     else:
-        text = as_text(conversation, full=full)
+        text = as_text(conversation, full=full, verdicts=verdicts)
         click.echo(printable(text) if sys.stdout.isatty() else text)
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from ..history import merged
 from ..types.messages import Message, ToolCall, ToolResult
 from ..types.turn import Turn
+from .verdicts import verdict_lines
 
 Kind = Literal["input", "told", "internal", "thought", "call", "result"]
 
@@ -50,14 +51,16 @@ def entries(turn: Turn) -> Iterator[Entry]:
     yield from (Entry(kind="told", text=text) for text in unseen)
 
 
-def as_text(conversation: Conversation, *, full: bool) -> str:
-    """Return a conversation to read; `full` adds thoughts, results and internal text."""
+def as_text(conversation: Conversation, *, full: bool, verdicts: bool = False) -> str:
+    """Return a conversation to read; `full` adds thoughts, results and internal text, `verdicts` why turns ended."""
     lines = [f"Session {conversation.session}"]
     for turn in conversation.turns:
         lines += ["", _headline(turn), *_notices(turn)]
         for entry in entries(turn):
             if full or entry.kind in _SHOWN:
                 lines += _as_lines(entry, conversation.agent, full=full)
+        if verdicts:
+            lines += verdict_lines(turn)
         if full:
             lines.append(_costs(turn))
     return "\n".join(lines)

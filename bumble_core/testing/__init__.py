@@ -7,6 +7,7 @@ from .clock import StillClock
 from .contract import ProviderContract
 from .imitations import IMITATIONS
 from .job_contract import JobContract
+from .judge_contract import JudgeContract
 from .live_contract import LiveProviderContract
 from .memory_documents import MemoryDocuments
 from .requests import RequestChecker, check_history, check_prefix, check_request, flatten
@@ -22,6 +23,7 @@ __all__ = [
     "BrokenScript",
     "ChatSurface",
     "JobContract",
+    "JudgeContract",
     "LiveProviderContract",
     "MemoryDocuments",
     "Pause",

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
+_MOST_OF = 0.6
 _DENSE_IS = 3  # letters of an alphabet that say as much as one of these characters
 _QUESTION = ("?", "？", "؟", "\u037e")
 _SENTENCE_END = re.compile(r"(?<=[!?…。！？।؟♪，、；])\s*|(?<=\.)\s+|(?<=[:：])(?=\D*\d)\s*|\n+")
@@ -50,9 +51,10 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in _SENTENCE_END.split(text) if each and each.strip())
 
 
-def is_same(one: str, other: str) -> bool:
-    """Tell whether two texts differ in nothing but signs, blanks and case."""
-    return _letters(one) == _letters(other)
+def is_echo(text: str, of: str) -> bool:
+    """Tell whether a text is another one again, or most of it, but for signs, blanks and case."""
+    said, asked = _letters(text), _letters(of)
+    return said in asked and len(said) >= _MOST_OF * len(asked)
 
 
 def _letters(text: str) -> str:

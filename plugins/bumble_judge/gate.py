@@ -15,10 +15,10 @@ from .framed import asked
 from .hints import Hints
 from .questions import ADEQUACY, GROUNDING, Question
 
-_THIN = 10  # letters; "All done 👍" says no more than that
+_THIN = 4  # letters: "OK", "да", "はい" is longer but on the lists
 _LITTLE = 8  # letters of a request, at least, that wants more than a word
+_BRIEF = 100  # letters of an answer that can hardly hold a result
 _SOME = 16  # letters of a request that is more than a remark
-_MUCH = 40  # letters of a request that no such word can answer
 _MOST_NAMED = 4
 
 
@@ -45,10 +45,14 @@ class Ending:
         return bool(results) and results[-1].status in ("error", "timeout")
 
     @property
-    def is_thin(self) -> bool:
-        """True when so little was said that it can hardly be what was asked for."""
-        said = form.size(self.seen)
-        return said <= _THIN and form.size(self.asked) >= _MUCH and not any(each.isdigit() for each in self.seen)
+    def is_brief(self) -> bool:
+        """True when so little was seen, and no figure, that it can hardly be a result."""
+        return form.size(self.seen) <= _BRIEF and not any(each.isdigit() for each in self.seen)
+
+    @property
+    def wants_work(self) -> bool:
+        """True when the user wants something looked up or done, as far as the router can tell."""
+        return self.turn.route.grounded or self.turn.route.label == "GROUNDED"
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -70,9 +74,7 @@ class CompletionGate:
         self.guesses: tuple[Check, ...] = (
             self._announced,
             self._thin_after_failure,
-            self._pro_forma,
-            self._thin,
-            self._ungrounded,
+            self._acknowledged,
             self._echo,
             self._only_said,
         )
@@ -144,39 +146,31 @@ class CompletionGate:
         return _done("a greeting or a reaction was answered", ending)
 
     def _announced(self, ending: Ending) -> Verdict | None:
-        hint = self._hints.announces(ending.seen)
-        if ending.has_worked or not hint.covers:
+        if ending.has_worked or self._hints.is_mostly_small_talk(ending.asked):
+            return None
+        hint = self._hints.announces(ending.seen, loosely=ending.is_brief and not form.asks(ending.asked))
+        if not hint.covers:
             return None
         remedy = f"You announced something and did not do it. Do it now{self._with_a_tool()}, or say that you cannot."
         return _refused(f"nearly all of it only announces: {', '.join(hint.phrases)}", remedy, ending)
 
     def _thin_after_failure(self, ending: Ending) -> Verdict | None:
-        if not ending.last_work_failed or form.size(ending.seen) > _THIN or form.size(ending.asked) < _LITTLE:
+        is_thin = form.size(ending.seen) <= _THIN or self._hints.is_pro_forma(ending.seen)
+        if not ending.last_work_failed or not is_thin or form.size(ending.asked) < _LITTLE:
             return None
         remedy = "Your last tool call failed and the user does not know. Try another way, or tell them what failed."
         return _refused("the last work failed and next to nothing was said of it", remedy, ending)
 
-    def _pro_forma(self, ending: Ending) -> Verdict | None:
-        is_answer = ending.has_worked or form.asks(ending.asked) or self._hints.has_small_talk(ending.asked)
-        if is_answer or form.size(ending.asked) < _SOME or not self._hints.is_pro_forma(ending.seen):
+    def _acknowledged(self, ending: Ending) -> Verdict | None:
+        is_pro_forma = ending.wants_work and self._hints.is_pro_forma(ending.seen)
+        is_sign = form.is_reaction(ending.seen) and form.size(ending.asked) >= _SOME and not form.asks(ending.asked)
+        if ending.has_worked or not (is_pro_forma or is_sign) or self._hints.is_mostly_small_talk(ending.asked):
             return None
         remedy = f"That was only an acknowledgement. Do what was asked{self._with_a_tool()}, or say that you cannot."
         return _refused("it was only acknowledged", remedy, ending)
 
-    def _thin(self, ending: Ending) -> Verdict | None:
-        if not ending.is_thin or ending.has_worked or form.asks(ending.asked) or form.asks(ending.seen):
-            return None
-        remedy = f"That was only a word. Do what was asked{self._with_a_tool()} and tell the user the outcome."
-        return _refused("next to nothing was said, though much was asked", remedy, ending)
-
-    def _ungrounded(self, ending: Ending) -> Verdict | None:
-        if not ending.turn.route.grounded or ending.has_worked or not self._hints.announces(ending.seen).covers:
-            return None
-        remedy = f"The user wants this looked up. Look it up{self._with_a_tool()}, then answer."
-        return _refused("it should have been looked up, and was only announced", remedy, ending)
-
     def _echo(self, ending: Ending) -> Verdict | None:
-        if ending.has_worked or form.size(ending.asked) < _MUCH or not form.is_same(ending.asked, ending.seen):
+        if ending.has_worked or form.size(ending.asked) < _SOME or not form.is_echo(ending.seen, ending.asked):
             return None
         return _refused("the user's own words were repeated", "You repeated the user's words. Answer them.", ending)
 

@@ -26,7 +26,7 @@ from tests.strangers import GROUP
 Build = Callable[..., Any]
 REF = ModelRef(provider="scripted", model="model")
 EVERYTHING = read_set(shipped_set(), "all")
-TEST = read_set(shipped_set(), "test")
+DEV, TEST = read_set(shipped_set(), "dev"), read_set(shipped_set(), "test")
 LANGUAGES = sorted({turn.language for turn in EVERYTHING})
 TURN: dict[str, Any] = {
     "id": "t", "language": "en", "kind": "chat", "user": "Fix it, please.", "said": [], "closing": "Which one?",
@@ -62,6 +62,28 @@ async def test_with_a_perfect_judge_the_gate_makes_no_error(runtime: Build) -> N
     judgements = await measured(runtime, EVERYTHING, "full")
     assert [(each.turn.id, each.verdict.reason) for each in judgements if not each.is_right] == []
     assert all(each.verdict.calls <= 1 for each in judgements)
+
+
+async def test_without_a_model_finished_turns_are_let_end(runtime: Build) -> None:
+    rates = [group(part, await measured(runtime, turns, "heuristics")) for part, turns in (("d", DEV), ("t", TEST))]
+    dev, test = (each.false_rejects.value or 0.0 for each in rates)
+    assert (dev <= 0.02, test <= 0.03) == (True, True)  # 0 of 137 and 2 of 73 (docs/reference/gate.md)
+
+
+async def test_without_a_model_all_empty_and_cut_replies_are_refused(runtime: Build) -> None:
+    empty = [each for each in TEST if each.finish == "length" or not "".join((*each.said, each.closing)).strip()]
+    judgements = await measured(runtime, tuple(empty), "heuristics")
+    accepted = sum(each.verdict.done for each in judgements)
+    assert (accepted, empty != []) == (0, True)
+
+
+@pytest.mark.parametrize("kind", ["promise_only", "teased_by_say"])
+@pytest.mark.parametrize("part", ["dev", "test"])
+async def test_without_a_model_most_promises_are_refused(runtime: Build, part: str, kind: str) -> None:
+    wanted = tuple(each for each in (DEV if part == "dev" else TEST) if each.kind == kind)
+    judgements = await measured(runtime, wanted, "heuristics")
+    refused, of = sum(not each.verdict.done for each in judgements), len(judgements)
+    assert refused >= (0.7 if part == "dev" else 0.5) * of
 
 
 @pytest.mark.parametrize(

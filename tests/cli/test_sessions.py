@@ -26,7 +26,7 @@ def owl(installed: Installed) -> Installed:
 def conversations(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     machine = with_owl(Installed.at(tmp_path_factory.mktemp("machine") / "machine"))
     for session, text in (("one", "say Good \u6f22\u5b57 morning"), ("one", "note"), ("two", "say C++ is 100%")):
-        assert machine.bumble("run", "--session", session, text).status == 0
+        assert machine.bumble("run", "--gate", "off", "--session", session, text).status == 0
     return machine
 
 
@@ -169,3 +169,12 @@ def test_an_imported_session_has_a_name_that_can_be_typed(owl: Installed, name: 
     assert len(refused.err) < 300
     assert owl.bumble("sessions", "import", "odd.jsonl", "--as", name).status == 2
     assert owl.bumble("sessions", "import", "odd.jsonl", "--as", "fine").out == "Imported fine, 1 turns.\n"
+
+
+def test_verdicts_say_why_each_turn_ended(owl: Installed) -> None:
+    owl.bumble("run", "--session", "v", "--gate", "off", "say It is noon.")
+    owl.bumble("run", "--session", "v", "busy")
+    shown = owl.bumble("sessions", "show", "v", "--verdicts")
+    assert "  = may end after a reply in words, says the kernel: the gate is off" in shown.out
+    assert "  = it failed: " in shown.out
+    assert "the gate is off" not in owl.bumble("sessions", "show", "v").out
