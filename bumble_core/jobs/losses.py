@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 _HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<title>.*)")
-_LOCKED = re.compile(r"\[\s*locked\s*\]", re.IGNORECASE)
+_LOCKED = re.compile(r"\A\s*\[\s*locked\s*\]\s*", re.IGNORECASE)
 _FEW = 3  # lines: to lose so few is no sign of a model that went astray
 _LETTERS = re.compile(r"\W+")
 
@@ -23,8 +23,8 @@ def lost_share(before: str, after: str, removed: Sequence[str]) -> float:
 def with_locked(before: str, after: str) -> str:
     """Return `after` with the locked sections of `before` as they were, and with no others.
 
-    A section is locked by `[locked]` in its heading. One that was changed or left out is put back; one that is new
-    loses the mark: only a person locks.
+    A section is locked by `[locked]` at the beginning of its heading. One that was changed or left out is put back;
+    one that is new loses the mark: only a person locks.
     """
     locked = [section for section in _sections(before) if _is_locked(section)]
     titles = {_title(section) for section in locked}
@@ -50,7 +50,7 @@ def _sections(text: str) -> list[str]:
         found = _HEADING.match(line)
         if not sections or (found and (not deeper_than or len(found["level"]) <= deeper_than)):
             sections.append(line)
-            deeper_than = len(found["level"]) if found and _LOCKED.search(line) else 0
+            deeper_than = len(found["level"]) if found and _LOCKED.match(found["title"]) else 0
         else:
             sections[-1] += line
     return sections
@@ -59,8 +59,10 @@ def _sections(text: str) -> list[str]:
 def _unlocked(section: str, titles: set[str]) -> str:
     if not _is_locked(section) or _title(section) in titles:
         return section
-    heading, *rest = section.splitlines(keepends=True)
-    return "".join([_LOCKED.sub("", heading).replace("  ", " "), *rest])
+    found = _HEADING.match(section)
+    if found is None:
+        return section
+    return f"{found['level']} {_LOCKED.sub('', found['title'])}{section[found.end() :]}"
 
 
 def _joined(sections: Sequence[str]) -> str:
@@ -73,7 +75,8 @@ def _is_heading(section: str) -> bool:
 
 
 def _is_locked(section: str) -> bool:
-    return _is_heading(section) and _LOCKED.search(section.splitlines()[0]) is not None
+    found = _HEADING.match(section)
+    return found is not None and _LOCKED.match(found["title"]) is not None
 
 
 def _title(section: str) -> str:
