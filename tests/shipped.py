@@ -7,8 +7,6 @@ import pkgutil
 from bumble_core import PluginConfig
 from tests.installed import shipped_entry_points
 
-_QUIET = {"router": {"classifier": False}}  # a script holds the replies of turns, not the router's
-
 
 def construct_shipped(*names: str, **sections: object) -> dict[str, object]:
     points = shipped_entry_points()["bumble_core.plugins"]
@@ -16,5 +14,5 @@ def construct_shipped(*names: str, **sections: object) -> dict[str, object]:
     for name in names:
         plugin = pkgutil.resolve_name(points[name])
         config = getattr(plugin, "Config", PluginConfig)
-        built[name] = plugin(config.model_validate(sections.get(name, _QUIET.get(name, {}))))
+        built[name] = plugin(config.model_validate(sections.get(name, {})))
     return built

@@ -19,6 +19,8 @@ UNCHECKED = {
     "tests/cli/test_first_model.py": "is never asked",
     "tests/cli/talker.py": "runs in a process of its own, where the checker would be imported each time",
     "tests/http/test_retries.py": "passes requests on to a stub server, which checks them",
+    "tests/plugins/test_router.py": "is asked for one word, without a conversation",
+    "tests/plugins/test_router_measure.py": "is asked for one word, without a conversation",
     "tests/testing/test_contract.py": "is a wrong provider on purpose",
     "benchmarks/prompt_cache.py": "passes requests on to a server",
 }

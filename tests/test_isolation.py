@@ -61,7 +61,7 @@ async def say(installed: Installed, *replies: Any, arguments: tuple[str, ...] = 
     """Run one turn of a process against a server that gives these replies."""
     async with StubServer([sse_reply(openai_stream(reply)) for reply in replies]) as stub:
         variables = {"OPENAI_API_KEY": "sk-test-0123456789", "OPENAI_BASE_URL": f"{stub.url}/v1"}
-        given = ("run", "--json", "--quiet", "--model", "openai:m", *arguments, "go")
+        given = ("run", "--json", "--quiet", "--model", "openai:m", *arguments, "hi")
         ended = await asyncio.to_thread(installed.bumble, *given, **variables)
     return ended, stub
 

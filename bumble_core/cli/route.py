@@ -53,7 +53,9 @@ class _Asked:
     model: ModelRef | None
 
     def runtime(self) -> Runtime:
-        overrides = {} if self.model else {"plugins.router.classifier": False}
+        overrides: dict[str, object] = {"plugins.router.classifier": self.model is not None}
+        if self.model is not None:
+            overrides["plugins.router.classifier_models"] = [str(self.model)]
         return runtime_of(configuration(self.common, overrides), self.common, run_jobs=False)
 
 

@@ -36,7 +36,7 @@ class RouterConfig(PluginConfig):
     leaning_from: float = Field(
         default=0.6, ge=0.5, le=1, description="Confidence that is enough where no model may be asked; else: thought."
     )
-    classifier: bool = Field(default=True, description="Ask a model for one word where the signs are not certain.")
+    classifier: bool = Field(default=False, description="Ask a model for one word where the signs are not certain.")
     classifier_models: tuple[str, ...] = Field(
         default=(), description="Models that are asked for it, `provider:model` each; empty: those of the turn."
     )
