@@ -90,12 +90,12 @@ async def test_a_judge_without_an_answer_lets_the_turn_end(runtime: Build) -> No
 async def test_a_compactor_without_an_answer_changes_nothing(runtime: Build) -> None:
     small = {"max_context_tokens": 2000}
     built, _ = runtime(
-        assistant("a" * 3000), assistant("Hello."), plugins={"own": filling(compactor=Gives(None))}, cognition=small
+        assistant("a" * 3000), assistant("There are fifteen hundred of them."), plugins={"own": filling(compactor=Gives(None))}, cognition=small
     )
     async with built:
         await built.answer("b" * 1500)
         turn = await built.answer("c" * 1500)
-    assert (turn.status, turn.text) == ("done", "Hello.")
+    assert (turn.status, turn.text) == ("done", "There are fifteen hundred of them.")
 
 
 async def test_a_tool_runner_without_an_answer_leaves_calls_that_failed(runtime: Build) -> None:

@@ -85,7 +85,7 @@ async def test_where_messages_are_shown_as_they_come_nothing_is_said_twice(runti
     built, script = build(runtime, saying("Hello there!"), assistant("I said hello to them."))
     chat = Chat()
     async with built:
-        turn = await built.answer("hi", surface=chat)
+        turn = await built.answer("Introduce us to one another", surface=chat)
     assert (chat.shown, turn.status, turn.delivered) == (["Hello there!"], "done", ("Hello there!",))
     assert "Words that you write without a tool are not shown" in script.requests[1].tail
 
@@ -93,7 +93,7 @@ async def test_where_messages_are_shown_as_they_come_nothing_is_said_twice(runti
 async def test_a_streaming_surface_shows_words_after_words(runtime: Build) -> None:
     built, _ = build(runtime, saying("Hello there!"), assistant("And how are you?"))
     async with built:
-        turn = await built.answer("hi")
+        turn = await built.answer("Introduce us to one another")
     assert turn.delivered == ("Hello there!", "And how are you?")
 
 
@@ -109,7 +109,7 @@ async def test_words_after_a_refused_call_are_not_words_after_work(runtime: Buil
     built, _ = build(runtime, saying("Hello!"), calling("add", a="x"), assistant("I said hello."))
     chat = Chat()
     async with built:
-        await built.answer("hi", surface=chat)
+        await built.answer("Introduce us to one another", surface=chat)
     assert chat.shown == ["Hello!"]
 
 
@@ -118,15 +118,15 @@ async def test_the_last_step_has_only_words_so_they_are_shown(runtime: Build) ->
     built, _ = build(runtime, *replies, cognition={"tool_continuation_rounds": 0})
     chat = Chat()
     async with built:
-        await built.answer("hi", surface=chat)
+        await built.answer("Introduce us to one another", surface=chat)
     assert chat.shown == ["a", "That is all."]
 
 
 async def test_say_with_end_turn_costs_no_further_step(runtime: Build) -> None:
-    built, script = build(runtime, assistant("", SAYS, ENDS))
+    built, script = build(runtime, assistant("", *saying("It is 2.").tool_calls, ENDS))
     async with built:
-        turn = await built.answer("hi")
-    assert (turn.status, turn.text, len(script.requests)) == ("done", "On it.", 1)
+        turn = await built.answer("1 + 1")
+    assert (turn.status, turn.text, len(script.requests)) == ("done", "It is 2.", 1)
     assert turn.verdicts[0].on == "end_turn"
 
 
@@ -134,7 +134,7 @@ async def test_a_step_of_delivered_words_alone_is_judged_as_an_ending(runtime: B
     judge = Noting()
     built, script = build(runtime, saying("One.", "Two."), judge=judge)
     async with built:
-        turn = await built.answer("hi")
+        turn = await built.answer("Introduce us to one another")
     assert (turn.status, turn.delivered, len(script.requests)) == ("done", ("One.", "Two."), 1)
     assert (turn.verdicts[0].on, judge.seen[0].said_in_a_row) == ("say", 1)
 
@@ -173,7 +173,7 @@ async def test_announced_work_is_not_cut_off_and_costs_no_push_back(runtime: Bui
 async def test_a_model_that_only_ever_speaks_comes_to_an_end(runtime: Build) -> None:
     built, script = build(runtime, saying("Hello."), saying("Hello again."))
     async with built:
-        turn = await built.answer("hi")
+        turn = await built.answer("Introduce us to one another")
     assert (turn.status, turn.delivered, len(script.requests)) == ("done", ("Hello.", "Hello again."), 2)
 
 

@@ -87,7 +87,8 @@ async def _answer(tool: Tool, call: ToolCall, turn: TurnContext, timeout_s: floa
         if deadline.expired():
             return _timed_out(call, timeout_s)
         log.warning("tool.failed", tool=call.name, error=type(error).__name__)
-        return _failed(call, "error", masked_text(f"{type(error).__name__}: {_words(error)}"))
+        said = f"{type(error).__name__}: {_words(error)}"
+        return _failed(call, "error", masked_text(said if isinstance(error, Exception) else f"the tool raised {said}"))
 
 
 async def _one_ended(running: Mapping[asyncio.Task[ToolResult], _Running]) -> None:
