@@ -18,6 +18,7 @@ from bumble_core import ToolCall, assistant
 from bumble_core.testing.stub_replies import openai_stream, sse_reply
 from bumble_core.testing.stub_server import StubServer
 from bumble_core.types.turn import Turn
+from tests.cli.talker import ONLY_THE_CONVERSATION, configure
 from tests.installed import CHECKOUT, Installed
 from tests.strangers import GROUP
 
@@ -113,6 +114,7 @@ async def kill_in_a_tool(installed: Installed, stub: StubServer) -> None:
 @pytest.fixture
 def hanging(installed: Installed) -> Installed:
     installed.add("hanger", "0.1", {GROUP: {"hanger": "hanger:Plugin"}}, hanger=HANGS)
+    configure(installed, ONLY_THE_CONVERSATION)
     return installed
 
 
