@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
-from bumble_compactor import CompactorPlugin
+from bumble_compactor import CompactorConfig, CompactorPlugin
 from bumble_files import FilesConfig, FilesPlugin
 from bumble_judge import JudgePlugin
 from bumble_openai import OpenAIConfig, OpenAIPlugin
@@ -37,7 +37,7 @@ def agent(home: Path, url: str, *, plain: bool, more: Mapping[str, object] | Non
         "openai": OpenAIPlugin(OpenAIConfig(base_url=f"{url}/v1", fast_transport=not plain)),
         "router": RouterPlugin(RouterConfig()),
         "judge": JudgePlugin(nothing),
-        "compactor": CompactorPlugin(nothing),
+        "compactor": CompactorPlugin(CompactorConfig()),
         "talk": TalkPlugin(nothing),
         "files": FilesPlugin(FilesConfig(root=home)),
         **(more or {}),

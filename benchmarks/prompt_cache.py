@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bumble_compactor import CompactorPlugin
+from bumble_compactor import CompactorConfig, CompactorPlugin
 from bumble_local import pull
 from bumble_memory import MemoryConfig, MemoryPlugin
 from bumble_openai import OpenAIConfig, OpenAIPlugin
@@ -169,7 +169,7 @@ def _agent(server: LlamaServer, session: Session) -> Iterator[Runtime]:
         plugins = {
             "openai": OpenAIPlugin(OpenAIConfig(base_url=server.base_url)),
             "router": RouterPlugin(RouterConfig()),
-            "compactor": CompactorPlugin(nothing),
+            "compactor": CompactorPlugin(CompactorConfig()),
             "memory": MemoryPlugin(MemoryConfig()),
             "persona": PersonaPlugin(nothing),
             "session": session,

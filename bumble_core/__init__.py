@@ -40,6 +40,7 @@ _HOME_OF = {
     "tool": "tools",
     "tool_message": "types.messages",
     "user": "types.messages",
+    "with_shorter_outputs": "cutting",
 }
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605

@@ -1,6 +1,7 @@
 from .asking import complete as complete
 from .assembly import assemble as assemble
 from .configuration import read_settings as read_settings
+from .cutting import with_shorter_outputs as with_shorter_outputs
 from .deferred import Deferred as Deferred
 from .errors import (
     AssemblyError as AssemblyError,

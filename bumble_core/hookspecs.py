@@ -126,8 +126,10 @@ def bumble_compaction_phases(
 
 
 @_collect
-def bumble_jobs(inference: Inference, settings: Settings) -> Sequence[Job]:
+def bumble_jobs(inference: Inference, sessions: Sessions, counter: TokenCounter, settings: Settings) -> Sequence[Job]:
     """Offer background jobs.
+
+    `sessions` is for a job that needs messages of the log which its view does not hold.
 
     A job is named by its `spec.id`; the configuration's `jobs.ID` section changes its triggers, models and timeout.
     """

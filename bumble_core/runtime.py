@@ -11,24 +11,18 @@ from typing import Literal, Self, TypedDict, Unpack
 
 import structlog
 
+from .compacting import compact_session
 from .contract import FAULTS
 from .errors import ConfigError
 from .home import open_home
 from .jobs.controller import JobController
 from .parts import Parts
-from .ports import (
-    Documents,
-    JobLedger,
-    ModelChoices,
-    Provider,
-    Sessions,
-    Surface,
-    Tool,
-)
+from .ports import Documents, JobLedger, ModelChoices, Provider, Sessions, Surface, Tool
 from .sync_door import LoopThread
 from .turn_handle import TurnHandle
 from .turn_run import never_begun, run_turn
 from .types.base import new_id
+from .types.compaction import Compaction
 from .types.events import Event, TurnFinished
 from .types.inference import ModelRef
 from .types.messages import user
@@ -146,6 +140,17 @@ class Runtime:
     def answer_sync(self, text: str, **how: Unpack[HowToAnswer]) -> Turn:
         """`answer` for programs without an event loop; all calls share one loop in a thread."""
         return self._door.run(self.answer(text, **how))
+
+    async def compact(
+        self,
+        session: str = "default",
+        focus: str = "",
+        models: tuple[ModelRef, ...] = (),
+        wait_s: float = _LEASE_WAIT_S,
+    ) -> Compaction:
+        """Shorten what the model sees of a session, keeping what `focus` names; see `compact_session`."""
+        await self.ready()
+        return await compact_session(self.parts, session, focus, models, wait_s)
 
     async def ready(self) -> None:
         """Open the home and close what a dead process left open; every turn does this first, once."""

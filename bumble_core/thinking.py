@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .account import Account
 from .delivery import Mouth
 from .errors import BudgetSpent, ContextOverflow, InferenceError
 from .journal import Journal
 from .ports import Emit, Inference, TokenCounter
-from .room import Room
+from .room import Fitted, Room
 from .tool_calls import with_safe_calls
 from .types.events import Drafted
 from .types.inference import Completion, Request
@@ -39,45 +39,47 @@ class Mind:
 
         Raises:
             BudgetSpent: what is left of the turn's budget does not pay a reply.
+            ContextOverflow: even what must stay does not fit.
             InferenceError: no model answered.
         """
-        turn, request, tokens = await self._fitted(turn)
-        yield turn
+        fitted = await self._fitted(turn)
+        yield (turn := fitted.turn)
+        fitted.check()
         try:
-            completion = await self._stream(request, turn)
+            completion = await self._stream(fitted.request, turn)
         except ContextOverflow as error:
             if error.partial:
                 raise
             await self.mouth.withdraw(turn)
-            window = min(error.window or tokens, tokens)
-            turn, request, tokens = await self._fitted(turn, window)
-            yield turn
-            completion = await self._stream(request, turn)
+            fitted = await self._fitted(turn, min(error.window or fitted.tokens, fitted.tokens))
+            yield (turn := fitted.turn)
+            fitted.check()
+            completion = await self._stream(fitted.request, turn)
         usage = completion.usage
         if usage.input_tokens and not usage.estimated:
-            self.counter.learn(tokens, usage.input_tokens, completion.model)
+            self.counter.learn(fitted.tokens, usage.input_tokens, completion.model)
         completion = _continuing(with_safe_calls(completion, turn), turn)
         if not completion.message.is_empty:
             await self.journal.append(completion.message)
         yield turn.answered(completion)
 
-    async def _fitted(self, turn: TurnContext, window: int | None = None) -> tuple[TurnContext, Request, int]:
+    async def _fitted(self, turn: TurnContext, window: int | None = None) -> Fitted:
         """Return a request that fits the window and can be paid.
 
         Where the budget does not pay another like it, this step is the turn's last one, and its reply as long as can
         be paid.
         """
-        turn, request, tokens = await self.room.fitted(turn, window)
-        account, profile = self.account, turn.route.profile
+        fitted = await self.room.fitted(turn, window)
+        account, profile = self.account, fitted.turn.route.profile
         if not account.is_limited:
-            return turn, request, tokens
-        if turn.steps_left > 1 and account.affords(tokens, profile.max_tokens, request.models) < 2:
-            turn, request, tokens = await self.room.fitted(turn.on_last_step(), window)
-        longest = int(min(profile.max_tokens, account.longest_reply(tokens, request.models)))
+            return fitted
+        if fitted.turn.steps_left > 1 and account.affords(fitted.tokens, profile.max_tokens, fitted.request.models) < 2:
+            fitted = await self.room.fitted(fitted.turn.on_last_step(), window)
+        longest = int(min(profile.max_tokens, account.longest_reply(fitted.tokens, fitted.request.models)))
         if longest < min(_SHORTEST_REPLY, profile.max_tokens):
             raise BudgetSpent(account.problem)
         shorter = profile.model_copy(update={"max_tokens": longest})
-        return turn, request.model_copy(update={"profile": shorter}), tokens
+        return replace(fitted, request=fitted.request.model_copy(update={"profile": shorter}))
 
     async def _stream(self, request: Request, turn: TurnContext) -> Completion:
         async with aclosing(self.inference.stream(request)) as stream:

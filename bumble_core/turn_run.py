@@ -63,7 +63,7 @@ def never_begun(input: TurnInput, at: datetime) -> Turn:
 
 def _loop(parts: Parts, input: TurnInput, mouth: Mouth, account: Account, emit: Emit, handle: TurnHandle) -> TurnLoop:
     journal = Journal(parts.sessions, input.id)
-    stages = replace(parts.stages, room=replace(parts.stages.room, emit=emit))
+    stages = replace(parts.stages, room=replace(parts.stages.room, emit=emit, account=account))
     hands = Hands(
         tools=parts.tools,
         runner=parts.runner,

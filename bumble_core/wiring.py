@@ -102,7 +102,7 @@ class Wiring:
         courtesy, bell = Courtesy(), Bell()
         inference = self._slot("inference", Inference, providers=courtesy.around(providers), **kept)
         meter = MeteredInference(inference, broadcast, settings.cognition, counter)
-        jobs = self._jobs(meter)
+        jobs = self._jobs(inference=meter, sessions=sessions, counter=counter)
         specs = {name: configured_spec(job.spec, settings.jobs.get(name, JobSettings())) for name, job in jobs.items()}
         tools: Mapping[str, Tool] = self._named(
             "tool",
@@ -133,6 +133,7 @@ class Wiring:
                 tools=specs_of_tools,
                 counter=counter,
                 compactor=self._compactor(meter, counter, documents),
+                sessions=sessions,
                 settings=settings.cognition,
                 emit=broadcast,
                 sizing=next((each for each in self.occupants if isinstance(each, Sizing)), None),
@@ -204,9 +205,9 @@ class Wiring:
         ordered = [phases[name] for name in wanted]
         return self._slot("compactor", Compactor, phases=ordered, counter=counter, settings=settings)
 
-    def _jobs(self, meter: MeteredInference) -> dict[str, Job]:
+    def _jobs(self, **collaborators: object) -> dict[str, Job]:
         settings = self.given.settings
-        jobs = self._named("job", Job, lambda job: job.spec.id, inference=meter, settings=settings)
+        jobs = self._named("job", Job, lambda job: job.spec.id, **collaborators, settings=settings)
         if unknown := sorted(settings.jobs.keys() - jobs.keys()):
             raise ConfigError(f"jobs.{unknown[0]}: no such job; installed: {', '.join(jobs) or 'none'}")
         return jobs

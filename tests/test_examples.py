@@ -46,6 +46,11 @@ Tom knows it. (a secret, what was asked for was given)
 I'm on it! (the gate is off)
 """,
     "custom_tool.py": "We have 12 apples.\n",
+    "compaction_phases.py": """\
+pleasantries, bounds, summarise, prune
+pleasantries removed some: True
+[Asked so far]
+""",
     "both_doors.py": """\
 Good morning.
 Still here,

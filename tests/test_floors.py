@@ -25,15 +25,16 @@ FLOORS = [
     }
     | {"regular"},
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
-    | {"consent", "outputs", "account", "nudge", "merging", "languages"},
-    {"failures", "hookspecs", "history", "compaction", "metering", "asking", "delivery"}
+    | {"consent", "outputs", "account", "nudge", "merging", "languages"}
+    | {"compaction"},
+    {"failures", "hookspecs", "history", "cutting", "metering", "asking", "delivery"}
     | {"broadcast", "watching", "journal", "judging", "atomic", "approvals", "routing"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},
     {"http", "acting", "room", "forcing", "written_calls", "plugins", "configuration", "sync_door", "turn_handle"},
     {"thinking"},
     {"loop", "jobs", "builtin"},
     {"home", "parts"},
-    {"turn_run"},
+    {"turn_run", "compacting"},
     {"runtime"},
     {"wiring"},
     {"assembly"},

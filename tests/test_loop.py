@@ -124,7 +124,8 @@ async def test_model_that_fails_ends_the_turn_and_keeps_the_input(runtime: Build
 
 async def test_overflow_is_compacted_once_and_asked_again(runtime: Build) -> None:
     replies = [*(assistant("word " * 200) for _ in range(20)), ContextOverflow("too long", 3000)]
-    last = [assistant("A summary of everything that was said before."), assistant("fits")]
+    summary = assistant("A summary of everything that was said before.")
+    last = [lambda request: summary if request.purpose == "compact" else assistant("fits")] * 4
     compression = {"phases": ["bounds", "summarise"]}
     built, script = runtime(*replies, *last, cognition={"history_compression": compression})
     async with built:

@@ -14,11 +14,13 @@ from ..runtime import Runtime
 from ..sync_door import LoopThread
 from ..turn_handle import TurnHandle
 from ..types.base import new_id
+from ..types.compaction import Compaction
 from ..types.inference import ModelRef
 from ..types.turn import GatePolicy, Turn
 from . import exit_codes
 from .activity import Activity, say
 from .assembled import assembled
+from .compactions import outcome
 from .model_choice import choose, chosen_models
 from .options import Common, common_options
 from .output import tell
@@ -31,6 +33,7 @@ _HELP = """\
 /model           show the models in use and those that can be asked
 /model NAME ...  use these from now on, in this order; `default` goes back to the configuration
 /session         show which session this is
+/compact         shorten what the model sees of this session; `/compact the garden` keeps all about that
 /quit            leave; so does Ctrl-D
 
 A line that ends in \\ goes on in the next one; \"\"\" begins and ends a text of several lines.
@@ -88,6 +91,7 @@ class Chat:
             "/new": self._begin_session,
             "/model": self._model,
             "/session": self._show_session,
+            "/compact": self._compact,
         }
 
     def talk(self) -> int:
@@ -174,6 +178,17 @@ class Chat:
     def _show_session(self, argument: str) -> None:
         info = next((each for each in self._door.run(self._runtime.sessions.list()) if each.id == self._session), None)
         tell(f"{self._session}, {info.turn_count if info else 0} turns, in {self._runtime.home}")
+
+    def _compact(self, argument: str) -> None:
+        try:
+            tell(f"{outcome(self._door.run(self._compacted(argument.strip())))}.")
+        except KeyboardInterrupt:
+            click.echo("Cancelled.", err=True)
+
+    async def _compacted(self, focus: str) -> Compaction:
+        self._given = await models_for(self._runtime, self._given)
+        say("summarising this session")
+        return await self._runtime.compact(self._session, focus, self._given)
 
     def _model(self, argument: str) -> None:
         if argument:

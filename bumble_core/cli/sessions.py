@@ -1,4 +1,4 @@
-"""`bumble sessions`: list, show, search, export, import and delete conversations."""
+"""`bumble sessions`: list, show, compact, search, export, import and delete conversations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from ..errors import RunError, SessionBusy
 from ..ports import Sessions
 from ..printable import one_line, printable
 from ..runtime import Runtime
+from ..types.compaction import Compaction
 from ..types.turn import Turn
+from .activity import say
 from .archive import read_turns, to_lines, write_whole
 from .assembled import assembled
+from .compactions import outcome
 from .options import Common, common_options, shared_options
 from .output import print_json, print_rows, tell
 from .session_names import RULE, checked_name, is_speakable
 from .transcript import Conversation, as_markdown, as_text
+from .turns import models_for
 
 T = TypeVar("T")
 
@@ -34,7 +38,7 @@ _HIT = ("session_id", "turn_id", "at", "role", "excerpt")
 @click.group()
 @shared_options("config", "home")
 def sessions() -> None:
-    """List, show, search, export or delete conversations."""
+    """List, show, compact, search, export or delete conversations."""
 
 
 @sessions.command("list")
@@ -63,6 +67,25 @@ def show_(common: Common, session: str, full: bool, verdicts: bool) -> None:
     else:
         text = as_text(conversation, full=full, verdicts=verdicts)
         click.echo(printable(text) if sys.stdout.isatty() else text)
+
+
+@sessions.command("compact")
+@click.argument("session", metavar="ID")
+@click.option("--focus", default="", metavar="TEXT", help="Keep everything about this.")
+@common_options("config", "home", "json")
+def compact_(common: Common, session: str, focus: str) -> None:
+    """Shorten what the model sees of a conversation; the log stays whole."""
+
+    async def work(runtime: Runtime) -> Compaction:
+        await _existing(runtime.sessions, session)
+        say(f"summarising {session}")
+        return await runtime.compact(session, focus, await models_for(runtime, ()), _WAIT_S)
+
+    done = _with(common, work)
+    if common.as_json:
+        print_json(done.model_dump(mode="json"))
+    else:
+        tell(f"{outcome(done)}.")
 
 
 @sessions.command("search")

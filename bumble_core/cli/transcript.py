@@ -11,6 +11,7 @@ from typing import Literal
 from ..history import merged
 from ..types.messages import Message, ToolCall, ToolResult
 from ..types.turn import Turn
+from .compactions import lines_of
 from .verdicts import verdict_lines
 
 Kind = Literal["input", "told", "internal", "thought", "call", "result"]
@@ -62,7 +63,7 @@ def as_text(conversation: Conversation, *, full: bool, verdicts: bool = False) -
         if verdicts:
             lines += verdict_lines(turn)
         if full:
-            lines.append(_costs(turn))
+            lines += [_costs(turn), *(line for done in turn.compactions for line in lines_of(done))]
     return "\n".join(lines)
 
 

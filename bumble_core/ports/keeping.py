@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
@@ -23,7 +23,8 @@ class Sessions(Protocol):
     none of them. `finish` closes the turn;
     `view` is given only when it is no longer the former view and what was appended, that is after a compaction.
     `turns` lists finished turns in the order of their numbers, which count all turns of the home from 1. `search`
-    finds literal text, any case, in any script. `restore` writes turns of another home into a session.
+    finds literal text, any case, in any script. `originals` gives messages as they were before a compaction shortened
+    them, by id; unknown ids are left out. `restore` writes turns of another home into a session.
 
     Raises:
         SessionBusy: `open` waited `wait_s` in vain.
@@ -39,6 +40,7 @@ class Sessions(Protocol):
     ) -> tuple[Turn, ...]: ...
     async def count(self, after: int = 0) -> int: ...
     async def search(self, text: str, session_id: str | None = None, limit: int = 20) -> tuple[Hit, ...]: ...
+    async def originals(self, session_id: str, ids: Collection[str]) -> Mapping[str, Message]: ...
     async def list(self) -> tuple[SessionInfo, ...]: ...
     async def restore(self, session_id: str, turns: tuple[Turn, ...]) -> None: ...
     async def delete(self, session_id: str) -> int: ...

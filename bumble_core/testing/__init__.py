@@ -10,6 +10,7 @@ from .job_contract import JobContract
 from .judge_contract import JudgeContract
 from .live_contract import LiveProviderContract
 from .memory_documents import MemoryDocuments
+from .phase_contract import CompactionPhaseContract
 from .requests import RequestChecker, check_history, check_prefix, check_request, flatten
 from .router_contract import RouterContract, asked
 from .scripted import BrokenScript, Reply, ScriptedProvider
@@ -22,6 +23,7 @@ __all__ = [
     "OLLAMA",
     "BrokenScript",
     "ChatSurface",
+    "CompactionPhaseContract",
     "JobContract",
     "JudgeContract",
     "LiveProviderContract",

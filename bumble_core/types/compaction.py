@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Literal, Self
 
 from .base import Value
+from .budget import Spent
 from .inference import ModelRef
 from .messages import Message
+
+CompactionCause = Literal["threshold", "overflow", "asked"]
 
 
 class Bounds(Value):
@@ -19,20 +22,53 @@ class Bounds(Value):
 
 
 class PhaseReport(Value):
-    """What one phase did, in tokens; `kept` is False when it was undone, and `note` says why."""
+    """What one phase did: its effect in tokens, and how many messages it removed, shortened and added.
+
+    `kept` is False when it was undone, and `note` says why. `first` and `last` are the ids of the oldest and the
+    newest message that it removed.
+    """
 
     phase: str
     tokens_before: int
     tokens_after: int
     kept: bool
     note: str = ""
+    removed: int = 0
+    shortened: int = 0
+    added: int = 0
+    first: str = ""
+    last: str = ""
+
+
+class Compaction(Value):
+    """The entry of a session for one compaction. `spent` is what its requests took; None when there were none."""
+
+    cause: CompactionCause
+    tokens_before: int
+    tokens_after: int
+    messages_before: int
+    messages_after: int
+    focus: str = ""
+    reports: tuple[PhaseReport, ...] = ()
+    spent: Spent | None = None
+
+    @property
+    def freed(self) -> int:
+        return self.tokens_before - self.tokens_after
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why phases were undone, each reason once."""
+        return tuple(dict.fromkeys(f"{each.phase}: {each.note}" for each in self.reports if not each.kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionState:
     """`tokens` counts the whole request; `limit` is the count that triggers compaction, `target` the tail to keep.
 
-    `overhead` is the part of `tokens` that is not `messages`: system prompt, tools and tail.
+    `overhead` is the part of `tokens` that is not `messages`: system prompt, tools and tail. `window` is the size of
+    the model's window, 0 where it is not known; `ceiling` is the count from which on no whole reply fits beside the
+    request.
 
     `keep` names messages that may not leave although they are not pinned: the input being answered. `originals`
     holds the log's text, by message id, of what the view shows shortened. `owner` and `models` are for requests
@@ -46,6 +82,10 @@ class CompactionState:
     overhead: int = 0
     limit: int
     target: int
+    window: int = 0
+    ceiling: int = 0
+    session: str = ""
+    cause: CompactionCause = "threshold"
     keep: frozenset[str] = frozenset()
     originals: Mapping[str, Message] = field(default_factory=dict)
     focus: str = ""
@@ -58,11 +98,34 @@ class CompactionState:
         return self.tokens < self.limit
 
     @property
-    def summary(self) -> Message | None:
-        return next((m for m in self.messages if m.source == "summary"), None)
+    def is_pressing(self) -> bool:
+        """True when the window itself is at stake, and not only the threshold."""
+        return self.tokens >= max(self.limit, self.ceiling)
+
+    @property
+    def pending(self) -> frozenset[str]:
+        """The ids of calls that have no result."""
+        calls = {call.id for m in self.messages if m.role == "assistant" for call in m.tool_calls}
+        answered = {result.call_id for m in self.messages if m.role == "tool" for result in m.tool_results}
+        return frozenset(calls - answered)
 
     def must_stay(self, message: Message) -> bool:
         return message.source != "summary" and (message.pinned or message.id in self.keep)
+
+    def staying(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Return those of `messages` that may not leave, each with the call or the results that belong to it."""
+        if not any(message.pinned or message.id in self.keep for message in messages):
+            return ()
+        kept: list[Message] = []
+        group: list[Message] = []
+        for message in [*messages, None]:
+            if message is not None and message.role == "tool":
+                group.append(message)
+                continue
+            if any(map(self.must_stay, group)):
+                kept += group
+            group = [] if message is None else [message]
+        return tuple(kept)
 
     def with_messages(self, messages: tuple[Message, ...], tokens: int | None = None) -> Self:
         """Return the state with other messages; who runs the phases counts them when `tokens` is not given."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .budget import Spent
 from .compaction import PhaseReport
 from .inference import Completion, Delta, Request
 from .jobs import RunRecord
@@ -80,10 +81,13 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
+    """The view was made to fit, or was not; `spent` is what the requests for it took."""
+
     turn_id: str
     tokens_before: int
     tokens_after: int
     reports: tuple[PhaseReport, ...]
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True, slots=True)

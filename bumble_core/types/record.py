@@ -7,6 +7,7 @@ from typing import Literal
 
 from .base import Value
 from .budget import Spent
+from .compaction import Compaction
 from .inference import ModelRef, Profile, Usage
 from .log import Preview, previews
 from .messages import Message
@@ -83,7 +84,8 @@ class Turn(Value):
     """The record of a finished turn: what is stored and what jobs read.
 
     `delivered` holds what the user saw, in order; `messages` is the log. `number` counts the turns of a home.
-    `calls` and `spent` are by the purpose of the requests. `prompt` is the fingerprint of the system prompt.
+    `calls` and `spent` are by the purpose of the requests; `compactions` are those of the view, in their order.
+    `prompt` is the fingerprint of the system prompt.
     """
 
     id: str
@@ -102,6 +104,7 @@ class Turn(Value):
     usage: Usage = Usage()
     calls: dict[str, int] = {}
     spent: dict[str, Spent] = {}
+    compactions: tuple[Compaction, ...] = ()
     prompt: str = ""
 
     @property

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from .base import Value, new_id
 from .budget import Budget, Spent
+from .compaction import Compaction
 from .inference import Completion, ModelRef, Usage
 from .log import Preview, last_results, pending_calls, previews, recent_results, said, said_in_a_row, with_result
 from .messages import Message, ToolCall, ToolResult
@@ -78,6 +79,7 @@ class TurnContext:
     nudge: str = ""
     reply: str = ""
     cuts: int = 0
+    compactions: tuple[Compaction, ...] = ()
     speaks_in_messages: bool = False
     step: int = 0
     last: Completion | None = None
@@ -197,8 +199,8 @@ class TurnContext:
         most = min(self.limits.max_steps, self.step + 1)
         return replace(self, limits=replace(self.limits, max_steps=most))
 
-    def refitted(self, view: tuple[Message, ...]) -> TurnContext:
-        return replace(self, view=view)
+    def refitted(self, view: tuple[Message, ...], compaction: Compaction) -> TurnContext:
+        return replace(self, view=view, compactions=(*self.compactions, compaction))
 
     def record(self, finished: datetime, calls: dict[str, int], spent: dict[str, Spent]) -> Turn:
         """Return what is kept of the turn; `calls` and `spent` are by the purpose of its requests."""
@@ -218,6 +220,7 @@ class TurnContext:
             usage=sum((each.usage for each in spent.values()), Usage()),
             calls=calls,
             spent=spent,
+            compactions=self.compactions,
             prompt=self.prompt.fingerprint,
         )
 

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from operator import is_
+
+from bumble_core import Message, ToolResult
 from bumble_core.types.compaction import CompactionState
-from bumble_core.types.messages import Message, ToolResult
+
+from .bounds import Protected
 
 CLEARED = "[Old tool output cleared to save context space]"  # the words of Bumblebee's Cognition page
+_WITHOUT = {"content": CLEARED, "whole": "", "diff": ""}
 
 
 class Prune:
+    """Needs no model; the text stays in the log, and `originals` gives it to the phases that follow."""
+
     name = "prune"
 
-    def __init__(self, last: int) -> None:
-        self._last = last
+    def __init__(self, protected: Protected) -> None:
+        self._protected = protected
 
     async def run(self, state: CompactionState) -> CompactionState:
-        cut = len(state.messages) - self._last
-        messages = tuple(_cleared(m) if place < cut else m for place, m in enumerate(state.messages))
-        return state if messages == state.messages else state.with_messages(messages)
+        tail = self._protected.tail(state)
+        older = [m if m.role != "tool" or state.must_stay(m) else _cleared(m) for m in state.messages[:tail]]
+        if all(map(is_, older, state.messages)):
+            return state
+        return state.with_messages((*older, *state.messages[tail:]))
 
 
 def _cleared(message: Message) -> Message:
-    if not any(len(result.content) > len(CLEARED) for result in message.tool_results):
-        return message
-    parts = tuple(
-        part.model_copy(update={"content": CLEARED})
-        if isinstance(part, ToolResult) and len(part.content) > len(CLEARED)
-        else part
-        for part in message.parts
-    )
-    return message.model_copy(update={"parts": parts})
+    parts = message.parts
+    cleared = tuple([_without_output(part) if part.kind == "tool_result" else part for part in parts])
+    return message if all(map(is_, cleared, parts)) else message.model_copy(update={"parts": cleared})
+
+
+def _without_output(result: ToolResult) -> ToolResult:
+    if len(result.content) <= len(CLEARED):
+        return result
+    return result.model_copy(update=_WITHOUT)

@@ -1,25 +1,122 @@
-"""Show messages to a model as material: framed, so that nothing in them can close the frame."""
+"""Show messages to a model as material, in parts that it can hold."""
 
 from __future__ import annotations
 
 import json
-import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from bumble_core.types.messages import Message
+from bumble_core import Message, user
+from bumble_core.ports import TokenCounter
+from bumble_core.types.inference import ModelRef
 
-_LONGEST = 2000  # characters of one call or result that a summary is made from
-
-
-def framed(messages: Iterable[Message], originals: Mapping[str, Message]) -> str:
-    """Return the log's text of `messages` between two lines that hold a random word."""
-    word = secrets.token_hex(8)
-    body = "\n\n".join(_shown(originals.get(message.id, message)) for message in messages)
-    return f"<<<record {word}\n{body}\nrecord {word}>>>"
+_LONGEST_OUTPUT = 8000  # characters of one call or result that a summary is made from: half of what the kernel lets in
+_LONGEST_SHARE = 2  # no message takes more than half of a part
+_CHARS_PER_TOKEN = 3
+_SAMPLE = 64  # texts that tell how dense all of them are
 
 
-def _shown(message: Message) -> str:
-    lines = [f"{message.role}: {message.text}"] if message.text else []
-    lines += [f"call {c.name}: {json.dumps(c.arguments, ensure_ascii=False)[:_LONGEST]}" for c in message.tool_calls]
-    lines += [f"result of {r.name} ({r.status}): {r.content[:_LONGEST]}" for r in message.tool_results]
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Consecutive messages, up to `end` of what was split, their text and about how many tokens that takes.
+
+    `said` is what people and models said in them, without calls and results.
+    """
+
+    end: int
+    text: str
+    tokens: int
+    said: str
+
+
+def shown(message: Message, longest: int) -> str:
+    """Return a message as lines of a record; each of its texts has at most `longest` characters."""
+    role, parts = message.role, message.parts
+    if len(parts) == 1 and parts[0].kind == "text":  # most messages are no more than that
+        return f"{role}: {_excerpt(parts[0].text, longest)}"
+    lines = []
+    for part in parts:
+        if part.kind == "text":
+            lines.append(f"{role}: {_excerpt(part.text, longest)}")
+        elif part.kind == "tool_result":
+            lines.append(f"result of {part.name} ({part.status}): {_excerpt(part.content, _LONGEST_OUTPUT)}")
+        elif part.kind == "tool_call":
+            arguments = json.dumps(part.arguments)  # twice as fast as with other settings
+            if "\\u" in arguments:
+                arguments = json.dumps(part.arguments, ensure_ascii=False)
+            lines.append(f"call {part.name}: {_excerpt(arguments, _LONGEST_OUTPUT)}")
     return "\n".join(lines)
+
+
+def sections(
+    messages: Sequence[Message],
+    originals: Mapping[str, Message],
+    budget: int,
+    counter: TokenCounter,
+    model: ModelRef,
+) -> list[Section]:
+    """Part the log's text of `messages` into sections of at most `budget` tokens; a call stays with its results."""
+    longest = max(200, budget * _CHARS_PER_TOKEN // _LONGEST_SHARE)
+    texts = [shown(originals.get(m.id, m) if m.role == "tool" else m, longest) for m in messages]
+    found: list[Section] = []
+    open_spans = _packed(messages, texts, _most_chars(texts, budget, counter, model))[::-1]
+    while open_spans:
+        start, end = open_spans.pop()
+        text = "\n\n".join(filter(None, texts[start:end]))
+        tokens = _size(text, counter, model)
+        if tokens > budget and (middle := _middle(messages, texts, start, end)):
+            open_spans += [(middle, end), (start, middle)]
+        elif text:
+            said = "\n".join(
+                [text for m, text in zip(messages[start:end], texts[start:end], strict=True) if m.role != "tool"]
+            )
+            found.append(Section(end, text, tokens, said))
+    return found
+
+
+def _most_chars(texts: Sequence[str], budget: int, counter: TokenCounter, model: ModelRef) -> int:
+    """Return how many characters of such texts make about `budget` tokens; judged by a sample of them."""
+    sample = "\n\n".join(texts[:: len(texts) // _SAMPLE | 1])  # odd, for what repeats does so in twos and fours
+    return len(sample) * budget // max(1, _size(sample, counter, model))
+
+
+def _packed(messages: Sequence[Message], texts: Sequence[str], most: int) -> list[tuple[int, int]]:
+    """Return spans of messages with at most `most` characters each, where no group is longer by itself."""
+    spans: list[tuple[int, int]] = []
+    start = begin = chars = group = 0
+    for place, text in enumerate(texts):
+        if messages[place].role != "tool":
+            begin, group = place, 0
+        group += len(text) + 2
+        chars += len(text) + 2
+        if chars > most and begin > start:
+            spans.append((start, begin))
+            start, chars = begin, group
+    return [*spans, (start, len(texts))]
+
+
+def _size(text: str, counter: TokenCounter, model: ModelRef) -> int:
+    return counter.count((user(text),), (), model)
+
+
+def _middle(messages: Sequence[Message], texts: Sequence[str], start: int, end: int) -> int:
+    """Return a place near the half of the text at which it may be parted; 0 when there is none."""
+    half, place = sum(map(len, texts[start:end])) // 2, start
+    while place < end - 1 and half > 0:
+        half -= len(texts[place])
+        place += 1
+    while place < end and messages[place].role == "tool":
+        place += 1
+    if place >= end:
+        place = end - 1
+        while place > start and messages[place].role == "tool":
+            place -= 1
+    return place if start < place < end else 0
+
+
+def _excerpt(text: str, longest: int) -> str:
+    """Return the beginning and the end of what is too long: a text says at its ends what it is about."""
+    if len(text) <= longest:
+        return text
+    end = longest // 4
+    return f"{text[: longest - end]} [… {len(text) - longest:,} characters left out …] {text[-end:]}"

@@ -54,7 +54,8 @@ async def test_h15_a_dense_history_is_compacted_before_it_overflows(runtime: Cal
         "history_compression": {"compaction_threshold_ratio": config["compaction_threshold_ratio"]},
     }
     texts = [message.text for message in h15_history() if message.role == "user"]
-    replies = [lambda request: assistant("[]" if request.purpose == "compact" else "It is read, all of it.")] * 60
+    told = {"flush": "[]", "summary": "Goal: the user asks for the server's logs to be read."}
+    replies = [lambda request: assistant(told.get(request.profile.name, "It is read, all of it."))] * 120
     built, script = runtime(*replies, cognition=sections)
     async with built:
         for text in texts:

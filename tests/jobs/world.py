@@ -6,7 +6,7 @@ import asyncio
 import heapq
 import itertools
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -199,6 +199,9 @@ class MemorySessions:
 
     async def search(self, text: str, session_id: str | None = None, limit: int = 20) -> tuple[Hit, ...]:
         raise NotImplementedError
+
+    async def originals(self, session_id: str, ids: Collection[str]) -> dict[str, Message]:
+        return {m.id: m for turn in self.log for m in turn.messages if m.id in ids}
 
     async def restore(self, session_id: str, turns: tuple[Turn, ...]) -> None:
         raise NotImplementedError
