@@ -74,13 +74,17 @@ def passages(text: str) -> tuple[Passage, ...]:
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
     """Yield each line and whether it belongs to a code fence; a fence that is never closed is none."""
-    lines = text.splitlines()
+    lines = text.removeprefix("\ufeff").splitlines()
     closed_at = -1
+    unclosed: dict[str, int] = {}  # from this length on no fence of the character is closed further down
     for place, line in enumerate(lines):
         if place > closed_at and (fence := _FENCE.match(line)):
             mark = fence.group(1)
-            ends = (at for at in range(place + 1, len(lines)) if _closes(lines[at], mark))
-            closed_at = next(ends, closed_at)
+            if len(mark) < unclosed.get(mark[0], len(mark) + 1):
+                ends = (at for at in range(place + 1, len(lines)) if _closes(lines[at], mark))
+                closed_at = next(ends, closed_at)
+                if closed_at < place:
+                    unclosed[mark[0]] = len(mark)
         yield line, place <= closed_at
 
 

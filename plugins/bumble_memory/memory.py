@@ -24,6 +24,7 @@ _FILES = (KNOWLEDGE, WORKING, PROJECTS, FACTS, PREFERENCES, REVIEW, CATALOG)
 _EARLIER = 4  # messages of the user before the current one that say what it is about
 _FADING = 0.5  # of an earlier message beside the one after it
 _LEAST = 0.25  # of how well the best one fits
+_READ_CHARS = 4_000  # of a skill's body, for what it is about
 _NAME_WEIGHT, _DESCRIPTION_WEIGHT = 3.0, 2.0
 
 T = TypeVar("T")
@@ -96,5 +97,5 @@ def asked(turn: TurnContext) -> dict[str, float]:
 
 def _skill_terms(skill: Skill) -> dict[str, float]:
     return weighted(
-        ((skill.name, _NAME_WEIGHT), (skill.description, _DESCRIPTION_WEIGHT), (skill.body, 1.0)),
+        ((skill.name, _NAME_WEIGHT), (skill.description, _DESCRIPTION_WEIGHT), (skill.body[:_READ_CHARS], 1.0)),
     )
