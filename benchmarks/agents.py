@@ -35,7 +35,7 @@ def agent(home: Path, url: str, *, plain: bool, more: Mapping[str, object] | Non
     nothing = PluginConfig()
     plugins = {
         "openai": OpenAIPlugin(OpenAIConfig(base_url=f"{url}/v1", fast_transport=not plain)),
-        "router": RouterPlugin(RouterConfig()),
+        "router": RouterPlugin(RouterConfig(classifier=False)),
         "judge": JudgePlugin(nothing),
         "compactor": CompactorPlugin(CompactorConfig()),
         "talk": TalkPlugin(nothing),
@@ -43,7 +43,12 @@ def agent(home: Path, url: str, *, plain: bool, more: Mapping[str, object] | Non
         **(more or {}),
     }
     settings = Settings.model_validate(
-        {"agent": {"models": ["openai:m"]}, "home": home, "cognition": {"max_context_tokens": 100_000_000}}
+        {
+            "agent": {"models": ["openai:m"]},
+            "home": home,
+            "cognition": {"max_context_tokens": 100_000_000},
+            "gate": {"policy": "heuristics"},  # a bare loop asks no judge and no router either
+        }
     )
     return assemble(settings, plugins=plugins, discovers=False, run_jobs=False)
 

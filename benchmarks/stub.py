@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from bumble_core.testing.stub_replies import openai_stream, sse_reply
+from bumble_core.testing.stub_replies import json_reply, openai_stream, sse_reply
 from bumble_core.testing.stub_server import Pause, Replies, StubReply, StubRequest, StubServer
 from bumble_core.types.messages import ToolCall, assistant
 
@@ -26,7 +26,7 @@ _TOKEN = "seventh"  # the stub sends seven characters to a piece
 
 @dataclass(frozen=True)
 class Seen:
-    """What the server saw: connections since its start, requests since the last time it was asked."""
+    """What the server saw: connections since its start, requests for replies since the last time it was asked."""
 
     connections: int
     requests: int
@@ -104,6 +104,8 @@ def _replies(tokens: int, apart_s: float, steps: int, names: list[str]) -> Repli
     calling = [_calls(step, names) for step in range(steps)]
 
     def reply(request: StubRequest) -> StubReply:
+        if request.method == "GET":
+            return json_reply({"object": "list", "data": []})
         results: int = sum(message["role"] == "tool" for message in request.json["messages"])
         return [*calling, text][results // len(names)]
 
@@ -114,7 +116,8 @@ async def _serve(replies: Replies) -> None:
     async with StubServer(replies) as stub:
         print(stub.url, flush=True)
         while await asyncio.to_thread(sys.stdin.readline):
-            print(json.dumps({"connections": stub.connections, "requests": len(stub.requests)}), flush=True)
+            asked = sum(request.method == "POST" for request in stub.requests)
+            print(json.dumps({"connections": stub.connections, "requests": asked}), flush=True)
             stub.requests.clear()
 
 
