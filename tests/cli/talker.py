@@ -8,29 +8,38 @@ ONLY_THE_CONVERSATION = "gate: {policy: heuristics}\nplugins: {disabled: [jobs],
 
 OWL = """
 import asyncio
+import sys
+from types import ModuleType
+
+import bumble_core
+
+package = ModuleType("bumble_core.testing")  # without what else that package imports, in every process
+package.__path__ = [f"{bumble_core.__path__[0]}/testing"]
+sys.modules.setdefault("bumble_core.testing", package)
 from bumble_core import ToolCall, ToolResult, assistant, hookimpl
 from bumble_core.errors import ModelMissing, Overloaded
+from bumble_core.testing.requests import RequestChecker
 from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, ToolSpec
 
 
 class Owl:
     name = "owl"
 
+    def __init__(self):
+        self._checker = RequestChecker()
+
     async def models(self):
         return (ModelInfo(ref=ModelRef(provider="owl", model="wise"), context_window=8192, size=98_000_000),)
 
     async def stream(self, request, model):
+        self._checker.check(request)
         spoken = [(at, m.text.partition("\\n\\n[Turn context]")[0]) for at, m in enumerate(request.messages)
                   if m.role == "user" and not m.text.startswith("[")]
         at, text = spoken[-1]
         words = text.rpartition("\\n\\n")[2]
         answered = any(m.role == "tool" for m in request.messages[at:])
         message = assistant(f"{model} heard: {request.messages[-1].text}")
-        if "Summarise the record" in text:
-            message = assistant("Goal: talk with the owl. Progress: the owl was told much and heard all of it.")
-        elif "extract facts" in text:
-            message = assistant("[]")
-        elif words == "slow":
+        if words == "slow":
             for number in range(300):
                 yield Delta(text=f"word{number} ")
                 await asyncio.sleep(0.1)
