@@ -118,9 +118,11 @@ class Hands:
             log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=repr(error))
 
     async def _told(self, turn: TurnContext, call: ToolCall, result: ToolResult) -> TurnContext:
-        if result.said and result.said.strip() in (text.strip() for text in turn.said):
+        if not result.said.strip():
+            result = result.model_copy(update={"said": ""}) if result.said else result
+        elif result.said.strip() in (text.strip() for text in turn.said):
             result = result.model_copy(update={"content": "not sent again: the user has just been told exactly this"})
-        elif result.said:
+        else:
             turn, delivery = await self.mouth.deliver(result.said, turn)
             update = (
                 {"content": "delivered to the user"}

@@ -12,7 +12,7 @@ from typing import Literal, Self, TypedDict, Unpack
 import structlog
 
 from .compacting import compact_session
-from .contract import FAULTS
+from .contract import FAULTS, kept
 from .errors import ConfigError
 from .home import open_home
 from .jobs.controller import JobController
@@ -96,6 +96,7 @@ class Runtime:
 
         Raises:
             ConfigError: no model is configured, or there is no such surface.
+            ContractError: the surface given is none.
         """
         place = self._surface(surface)
         if when_busy == "steer" and (running := self._steered(session, text)) is not None:
@@ -207,7 +208,7 @@ class Runtime:
 
     def _surface(self, surface: str | Surface) -> Surface:
         if not isinstance(surface, str):
-            return surface
+            return kept(surface, Surface, "`surface`")
         if surface not in self.surfaces:
             raise ConfigError(f"no surface `{surface}`; installed: {', '.join(self.surfaces) or 'none'}")
         return self.surfaces[surface]

@@ -21,6 +21,18 @@ _RULED_ITEM = re.compile(r"^(\w+)(?:, \w+)*(?: *:.*)?$", re.MULTILINE)
 _FIELD = re.compile(r":(?:(?:param|parameter|arg|argument)\b([^:]*)|(?:type|raises)\b[^:]*):(.*)")
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    """Return the name that a function has.
+
+    Raises:
+        TypeError: it has none, as a `partial` or an object that can be called.
+    """
+    name: object = getattr(function, "__name__", None)
+    if not isinstance(name, str):
+        raise TypeError(f"a tool is made from a function or a bound method, not from {function!r}; write one around it")
+    return name
+
+
 def parameters_of(function: Callable[..., Any], label: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the resolved annotation of each parameter and the defaults there are."""
     bare = inspect.unwrap(function)

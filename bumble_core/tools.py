@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from .errors import ContractError, ToolError
 from .misfits import did_you_mean, misfit, path_of, shown
-from .signatures import arguments_model, parameters_of, read_docstring
+from .signatures import arguments_model, name_of, parameters_of, read_docstring
 from .threads import Threads
 from .types.inference import ToolSpec
 from .types.messages import ToolCall, ToolResult
@@ -110,7 +110,7 @@ def tool(
     """
     if function is None:
         return lambda made: tool(made, **traits)
-    label = traits.get("name") or function.__name__
+    label = traits.get("name") or name_of(function)
     if not _NAME.fullmatch(label):
         raise TypeError(f"tool `{label}`: a name has 1 to 64 letters, digits, `_` or `-`; give one with `name=`")
     text, described = read_docstring(function.__doc__ or "")

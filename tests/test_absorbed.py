@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from bumble_core import assistant
+from bumble_core import ContractError, assistant
 from bumble_core.types.inference import ToolSpec
 from bumble_core.types.messages import ToolCall, ToolResult
 from tests.pieces import Tools, add, calling, contents, filling, statuses
@@ -62,6 +62,18 @@ async def test_tool_that_breaks_its_port_is_an_error_for_the_model(runtime: Buil
         turn = await built.answer("go")
     assert (turn.status, turn.text, statuses(turn.messages)) == ("done", "I see.", ["error"])
     assert said in contents(turn.messages)[0]
+
+
+class SaysBlanks(GivesText):
+    async def call(self, call: ToolCall, turn: Any) -> ToolResult:
+        return ToolResult(call_id=call.id, name=call.name, content="looked", said=" \n")
+
+
+async def test_blanks_that_a_tool_says_are_not_delivered(runtime: Build) -> None:
+    built, _ = runtime(calling("text"), assistant("I see."), plugins={"own": Tools(SaysBlanks())})
+    async with built:
+        turn = await built.answer("go")
+    assert (turn.delivered, contents(turn.messages)) == (("I see.",), ["looked"])
 
 
 class Runner:
@@ -168,3 +180,15 @@ async def test_surface_that_fails_is_a_text_that_was_not_delivered(runtime: Buil
         turn = await built.answer("go", surface=Stuck())
     assert (turn.status, turn.delivered) == ("failed", ())
     assert "no ink" in turn.error
+
+
+class HalfASurface:
+    name = "half"
+
+
+async def test_what_is_no_surface_is_refused_before_the_turn_begins(runtime: Build) -> None:
+    built, _ = runtime(assistant("lost words"))
+    async with built:
+        with pytest.raises(ContractError, match="`surface` gave HalfASurface, expected a Surface"):
+            await built.answer("go", surface=HalfASurface())
+        assert await built.sessions.turns() == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import itertools
 import subprocess
 import sys
@@ -386,6 +387,7 @@ unresolved.__annotations__["first"] = "Missing"
         (misplaced, "`misplaced`: parameter `first`: write `Annotated"),
         (print, "`print`: expected a function"),
         (lambda: None, "`<lambda>`: a name has"),
+        (functools.partial(print, 1), "not from functools.partial"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
