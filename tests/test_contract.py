@@ -90,7 +90,10 @@ async def test_a_judge_without_an_answer_lets_the_turn_end(runtime: Build) -> No
 async def test_a_compactor_without_an_answer_changes_nothing(runtime: Build) -> None:
     small = {"max_context_tokens": 2000}
     built, _ = runtime(
-        assistant("a" * 3000), assistant("There are fifteen hundred of them."), plugins={"own": filling(compactor=Gives(None))}, cognition=small
+        assistant("a" * 3000),
+        assistant("There are fifteen hundred of them."),
+        plugins={"own": filling(compactor=Gives(None))},
+        cognition=small,
     )
     async with built:
         await built.answer("b" * 1500)

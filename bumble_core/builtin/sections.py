@@ -33,6 +33,9 @@ class Identity:
         )
 
 
+_OWN = ("none", "plain", "terminal")  # of which there is nothing to tell: small models repeat whatever they read
+
+
 class Reader:
     """Where the user reads, if whole messages are shown there, and when nobody asked."""
 
@@ -44,7 +47,7 @@ class Reader:
 
     async def render(self, turn: TurnContext) -> str:
         lines = [_SENDERS.get(turn.input.origin, "")]
-        if turn.speaks_in_messages and turn.input.surface != "none":
+        if turn.speaks_in_messages and turn.input.surface not in _OWN:
             lines.append(f"The user reads on `{turn.input.surface}`, which shows whole messages as they come.")
         return "\n".join(line for line in lines if line)
 
