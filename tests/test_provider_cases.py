@@ -78,7 +78,12 @@ def running(home: Path, stub: StubServer, notes: Notes, provider: str, **config:
         "own": Tools(notes.read_note, notes.list_notes, notes.write_note),
     }
     found = Settings.model_validate(
-        {"agent": {"models": [f"{provider}:m"]}, "home": home / "home", "gate": {"policy": "off"}}
+        {
+            "agent": {"models": [f"{provider}:m"]},
+            "home": home / "home",
+            "gate": {"policy": "off"},
+            "cognition": {"model_windows": {f"{provider}:m": 32_768}},  # else a long message has the list asked for
+        }
     )
     with assemble(found, plugins=plugins, discovers=False, run_jobs=False, clock=StillClock()) as runtime:
         yield runtime

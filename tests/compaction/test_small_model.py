@@ -16,7 +16,10 @@ from tests.shipped import construct_shipped
 
 TOPICS = ("the sea", "bread", "a lighthouse", "winter", "old maps", "bees", "a long walk", "tea", "rain", "stars")
 WINDOW = 2048
-TURNS, COMPACTIONS = examples(13, 60), examples(1, 3)  # the real model takes some 4 s a turn, and half a minute a summary
+TURNS, COMPACTIONS = (
+    examples(13, 60),
+    examples(1, 3),
+)  # the real model takes some 4 s a turn, and half a minute a summary
 
 
 def question(number: int) -> str:

@@ -50,7 +50,9 @@ async def answered(
 
 @pytest.mark.parametrize("judge", ["CONTINUE: not enough", "DONE: yes"], ids=["refuses", "accepts"])
 async def test_a_reply_without_work_is_asked_about_in_one_call(runtime: Build, judge: str) -> None:
-    turn, script = await answered(runtime, ASK, assistant("I made it up."), judge=assistant(judge))
+    turn, script = await answered(
+        runtime, "Make up a rhyme about the rain", assistant("I made it up."), judge=assistant(judge)
+    )
     first = turn.verdicts[0]
     assert (first.decided_by, first.calls, first.done) == ("model", 1, judge.startswith("DONE"))
     assert "action adequacy" in first.evidence
