@@ -8,6 +8,7 @@ anywhere. Case, width and the accents that people leave out when they type do no
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -82,9 +83,9 @@ class Lexicon:
 
         A phrase does not reach across a sentence mark. One that has no letter, such as an emoji, matches anywhere.
         """
-        root = _compiled(self._lists)
         found: list[Match] = []
         pieces, places = _pieces_of(folded(text))
+        root = _compiled(self._lists).root_for(pieces)
         for first in range(len(pieces)):
             for node, end in _ways(root, pieces, first):
                 found += [Match(*named, places[first], places[end]) for named in node.ends]
@@ -136,17 +137,41 @@ def read_packs(folder: Path) -> tuple[LanguagePack, ...]:
     return tuple(_read(path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.txt")))
 
 
+class _Tree:
+    """The phrases of many lists as a tree, of which a text grows the branches that its words may lead to.
+
+    All of it takes a tenth of a second for ten languages, which no first message should wait for.
+    """
+
+    def __init__(self, lists: tuple[tuple[str, str, tuple[str, ...]], ...]) -> None:
+        self._root = _Node()
+        self._seeds: dict[str, list[tuple[str, tuple[str, str, str]]]] = {}  # by the first character that counts
+        self._growing = threading.Lock()  # protects tree and seeds: two event loops may look into one lexicon
+        for name, language, phrases in lists:
+            whole = [" ".join(phrase.split()) for phrase in phrases]
+            for phrase, plain in zip(phrases, folded("\n".join(whole)).split("\n"), strict=True):
+                self._seeds.setdefault(_first(plain), []).append((plain, (name, language, phrase)))
+
+    def root_for(self, pieces: Iterable[str]) -> _Node:
+        """Return the root, with every phrase in the tree that may begin with one of the pieces."""
+        firsts = {form[:1] for piece in set(pieces) for form in (piece, _ARTICLE.sub("", piece))} | {"*"}
+        with self._growing:
+            for first in firsts & self._seeds.keys():
+                for plain, named in self._seeds.pop(first):
+                    node = _grown(self._root, plain)
+                    if node is not self._root:
+                        node.ends.append(named)
+        return self._root
+
+
 @lru_cache(maxsize=4)
-def _compiled(lists: tuple[tuple[str, str, tuple[str, ...]], ...]) -> _Node:
-    """Return the tree of all phrases; ten languages take a tenth of a second, once in a process."""
-    root = _Node()
-    for name, language, phrases in lists:
-        whole = [" ".join(phrase.split()) for phrase in phrases]
-        for phrase, plain in zip(phrases, folded("\n".join(whole)).split("\n"), strict=True):
-            node = _grown(root, plain)
-            if node is not root:
-                node.ends.append((name, language, phrase))
-    return root
+def _compiled(lists: tuple[tuple[str, str, tuple[str, ...]], ...]) -> _Tree:
+    return _Tree(lists)
+
+
+def _first(plain: str) -> str:
+    """Return the character that the first piece of a folded phrase begins with; `*` for one that may be any."""
+    return plain[:1] if plain[:1] == "*" else plain.lstrip("'-_ \t")[:1]
 
 
 def _grown(root: _Node, plain: str) -> _Node:

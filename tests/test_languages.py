@@ -96,3 +96,13 @@ def test_a_phrase_before_the_first_list_is_an_error_that_names_it(tmp_path: Path
     (tmp_path / "eo.txt").write_text("saluton\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"eo\.txt.*saluton"):
         read_packs(tmp_path)
+
+
+@pytest.mark.parametrize("before", [(), ("a zebra", "الملف", "!")], ids=["nothing", "other-texts"])
+def test_what_was_looked_for_before_changes_nothing(before: tuple[str, ...]) -> None:
+    lists = {"work": ("read the file", "stem*", "* please", "'til noon", "\U0001f41d", "ملف")}
+    lexicon = Lexicon([LanguagePack(language="en", lists=lists)])
+    for text in before:
+        lexicon.matches(text)
+    text = "Read the file, stemming it, do this please 'til noon \U0001f41d الملف"
+    assert {match.phrase for match in lexicon.matches(text)} == set(lists["work"])

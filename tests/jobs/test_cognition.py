@@ -255,8 +255,9 @@ async def test_the_command_line_shows_the_runs_and_what_they_wrote_and_takes_one
         return json.loads(installed.bumble(*arguments, "--json", "--home", home).out)
 
     path = "working/WORKING_MEMORY.md"
-    found = {each["job"]: each["last_run"].split()[0] for each in told("jobs")}
-    assert found == dict.fromkeys([REVIEW, CONSOLIDATION, EXTRACTION, "skill_catalog"], "success")
+    found = {each["job"]: (each["last_run"] or "never").split()[0] for each in told("jobs")}
+    succeeded = dict.fromkeys([REVIEW, CONSOLIDATION, EXTRACTION, "skill_catalog"], "success")
+    assert found == {**succeeded, "memory_flush_owed": "never"}
     assert Counter(each["outcome"] for each in told("jobs", "runs", "--limit", "100"))["success"] == 12 + 2 + 1 + 1
     assert told("jobs", "show", record.id) == record.model_dump(mode="json")
     assert told("memory", "history", path)[0]["written_by"] == f"{CONSOLIDATION} {record.id}"
