@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from .account import Account
+from .circles import goes_in_circles
 from .contract import FAULTS, kept
 from .ports import Emit, Judge
 from .types.events import Judged
@@ -43,7 +44,10 @@ class Bench:
         return turn.judged(verdict)
 
     def _ruled(self, turn: TurnContext) -> Verdict | None:
-        """Return what needs no judge: the gate is off, or push-backs that are used up end the turn as it is."""
+        """Return what needs no judge: a reply that goes in circles, a gate that is off, push-backs that are used up."""
+        if turn.is_unfinished and goes_in_circles(turn.reply):
+            reason = "the reply was cut while it said the same again and again"
+            return Verdict(done=True, decided_by="kernel", reason=reason)
         if turn.input.gate == "off":
             return Verdict(done=turn.said_in_a_row != 1, decided_by="kernel", reason="the gate is off")
         is_used_up = turn.pushbacks >= turn.limits.max_pushbacks

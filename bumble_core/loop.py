@@ -106,7 +106,7 @@ class TurnLoop:
                     yield turn
             if not _may_be_over(turn):
                 continue
-            if turn.is_unfinished:
+            if turn.is_unfinished and not _is_lost(turn):
                 break
             turn = await self.bench.judged(turn)
             yield turn
@@ -150,8 +150,6 @@ class TurnLoop:
                 yield after
 
     def _limit_reached(self, turn: TurnContext) -> str:
-        if _is_lost(turn):
-            return "the reply was cut while it said the same again and again"
         if turn.is_unfinished and turn.steps_left:
             return f"the reply was cut by its length {turn.cuts} times in a row"
         if turn.limits.max_steps < limits_of(self.settings).max_steps:

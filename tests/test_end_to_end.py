@@ -19,6 +19,7 @@ from bumble_core.testing.stub_server import StubReply, StubServer
 from tests.installed import Installed
 
 QUESTION = "Name one colour of the rainbow."
+STEADY = {"BUMBLE__COGNITION__TEMPERATURE": "0"}  # else the small model rambles now and then
 WRITE = ToolCall(id="w1", name="write_file", arguments={"path": "owl.txt", "text": "uhu\n"})
 READ = ToolCall(id="r1", name="read_file", arguments={"path": "owl.txt"})
 STEPS = (assistant("", WRITE), assistant("", READ), assistant("The file says uhu."))
@@ -94,14 +95,15 @@ async def test_real_server_answers_and_the_turn_says_what_it_cost(installed: Ins
 
 @pytest.mark.slow
 def test_model_inside_the_process_answers(installed: Installed, model_file: Path) -> None:
-    ended = installed.bumble("run", "--model", "local:smollm2", QUESTION, BUMBLE_MODELS=str(model_file.parent))
+    variables = {"BUMBLE_MODELS": str(model_file.parent), **STEADY}
+    ended = installed.bumble("run", "--model", "local:smollm2", QUESTION, **variables)
     assert ended.status == 0, ended.err
     assert len(ended.out.strip()) > 3
 
 
 @pytest.mark.slow
 def test_model_inside_the_process_goes_on_with_a_conversation(installed: Installed, model_file: Path) -> None:
-    variables = {"BUMBLE_MODELS": str(model_file.parent), "BUMBLE__GATE__POLICY": "heuristics"}
+    variables = {"BUMBLE_MODELS": str(model_file.parent), "BUMBLE__GATE__POLICY": "heuristics", **STEADY}
     first = installed.bumble("run", "--session", "s", "--model", "local:smollm2", QUESTION, **variables)
     second = installed.bumble("run", "--continue", "--json", "--model", "local:smollm2", "And another?", **variables)
     shown = json.loads(installed.bumble("sessions", "show", "s", "--json").out)

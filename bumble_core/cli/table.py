@@ -14,7 +14,7 @@ SHIPPED: Final = {
     "stages": "Show who fills each stage, and why.",
     "route": "Explain how a message is routed, or measure the router.",
     "models": "List the models that can be asked, or fetch one.",
-    "sessions": "List, show, search, export or delete conversations.",
+    "sessions": "List, show, compact, search, export or delete conversations.",
     "memory": "List, show, edit or compare what the agent remembers.",
     "gate": "Measure how often the completion gate is wrong.",
     "jobs": "Show what background jobs do, run one, or take a run back.",

@@ -39,7 +39,11 @@ class Owl:
         words = text.rpartition("\\n\\n")[2]
         answered = any(m.role == "tool" for m in request.messages[at:])
         message = assistant(f"{model} heard: {request.messages[-1].text}")
-        if words == "slow":
+        if "Summarise the record" in text:
+            message = assistant("Goal: talk with the owl. Progress: the owl was told much and heard all of it.")
+        elif "extract facts" in text:
+            message = assistant("[]")
+        elif words == "slow":
             for number in range(300):
                 yield Delta(text=f"word{number} ")
                 await asyncio.sleep(0.1)

@@ -10,16 +10,12 @@ from bumble_local import pull
 
 from bumble_core.types.inference import Profile
 from bumble_core.types.turn import Route, TurnContext, TurnInput, Verdict
-from tests.depth import examples
+from tests.depth import IS_DEEP
 from tests.pieces import filling
 from tests.shipped import construct_shipped
 
 TOPICS = ("the sea", "bread", "a lighthouse", "winter", "old maps", "bees", "a long walk", "tea", "rain", "stars")
-WINDOW = 2048
-TURNS, COMPACTIONS = (
-    examples(13, 60),
-    examples(1, 3),
-)  # the real model takes some 4 s a turn, and half a minute a summary
+WINDOW, TURNS = 2048, 60
 
 
 def question(number: int) -> str:
@@ -45,8 +41,9 @@ class Content:
         return Verdict(done=True, decided_by="heuristic", reason="test")
 
 
+@pytest.mark.skipif(not IS_DEEP, reason="takes a quarter of an hour: half a minute for each summary")
 @pytest.mark.slow
-@pytest.mark.timeout(examples(600, 3600))  # a busy machine is no failure
+@pytest.mark.timeout(3600)  # a busy machine is no failure
 async def test_many_turns_in_a_small_window_never_overflow(runtime: Callable[..., Any]) -> None:
     pull("smollm2")
     cognition = {
@@ -71,6 +68,6 @@ async def test_many_turns_in_a_small_window_never_overflow(runtime: Callable[...
     assert [turn.messages[0].text for turn in stored] == [question(number) for number in range(TURNS)]
     assert [turn.messages for turn in stored] == [turn.messages for turn in turns]
     compactions = [each for turn in turns for each in turn.compactions]
-    assert len(compactions) >= COMPACTIONS
+    assert len(compactions) >= 3
     assert all(each.tokens_after < WINDOW for each in compactions)
     assert len(view) < sum(len(turn.messages) for turn in turns)
