@@ -148,6 +148,8 @@ class _Tree:
         self._seeds: dict[str, list[tuple[str, tuple[str, str, str]]]] = {}  # by the first character that counts
         self._growing = threading.Lock()  # protects tree and seeds: two event loops may look into one lexicon
         for name, language, phrases in lists:
+            if not phrases:
+                continue
             whole = [" ".join(phrase.split()) for phrase in phrases]
             for phrase, plain in zip(phrases, folded("\n".join(whole)).split("\n"), strict=True):
                 self._seeds.setdefault(_first(plain), []).append((plain, (name, language, phrase)))

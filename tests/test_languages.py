@@ -106,3 +106,8 @@ def test_what_was_looked_for_before_changes_nothing(before: tuple[str, ...]) -> 
         lexicon.matches(text)
     text = "Read the file, stemming it, do this please 'til noon \U0001f41d الملف"
     assert {match.phrase for match in lexicon.matches(text)} == set(lists["work"])
+
+
+def test_a_list_without_phrases_finds_nothing_and_hinders_no_other() -> None:
+    lexicon = Lexicon([LanguagePack(language="en", lists={"none": (), "work": ("read",)})])
+    assert lexicon.names("read it") == {"work"}

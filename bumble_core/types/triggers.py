@@ -123,7 +123,9 @@ class DocumentLargerThan(Condition):
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Condition):
+class _Pair(Condition):
+    """Two conditions that are looked at together."""
+
     first: Condition
     second: Condition
 
@@ -131,6 +133,15 @@ class Both(Condition):
     @override
     def reads(self) -> tuple[str, ...]:
         return (*self.first.reads, *self.second.reads)
+
+    @override
+    def moment(self, now: Situation) -> datetime | None:
+        return _earliest(self.first.moment(now), self.second.moment(now))
+
+
+@dataclass(frozen=True, slots=True)
+class Both(_Pair):
+    """Holds while both conditions do."""
 
     @override
     def reason(self, now: Situation) -> str:
@@ -138,31 +149,17 @@ class Both(Condition):
         return " and ".join(reasons) if all(reasons) else ""
 
     @override
-    def moment(self, now: Situation) -> datetime | None:
-        return _earliest(self.first.moment(now), self.second.moment(now))
-
-    @override
     def __str__(self) -> str:
         return f"({self.first} and {self.second})"
 
 
 @dataclass(frozen=True, slots=True)
-class Either(Condition):
-    first: Condition
-    second: Condition
-
-    @property
-    @override
-    def reads(self) -> tuple[str, ...]:
-        return (*self.first.reads, *self.second.reads)
+class Either(_Pair):
+    """Holds while one condition does, or both."""
 
     @override
     def reason(self, now: Situation) -> str:
         return self.first.reason(now) or self.second.reason(now)
-
-    @override
-    def moment(self, now: Situation) -> datetime | None:
-        return _earliest(self.first.moment(now), self.second.moment(now))
 
     @override
     def __str__(self) -> str:
