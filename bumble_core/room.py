@@ -20,6 +20,7 @@ from .types.inference import Request, ToolSpec
 from .types.messages import Message
 from .types.settings import Cognition
 from .types.turn import TurnContext
+from .window_share import needed
 
 log = structlog.get_logger(__name__)
 
@@ -95,7 +96,7 @@ class Room:
         route, longest = turn.route, turn.route.profile.max_tokens
         windows = [await sizing.window_of(ref, may_list=tokens > _FITS_ANYWHERE) for ref in route.models]
         known = list(zip(route.models, windows, strict=True))
-        holding = [(ref, size) for ref, size in known if size is None or size >= tokens + min(longest, size // 4)]
+        holding = [(ref, size) for ref, size in known if size is None or size >= needed(size, tokens, longest)]
         if not holding or len(holding) == len(known):
             return turn, windows[0]
         left_out = tuple(ref for ref in route.models if ref not in [held for held, _ in holding])

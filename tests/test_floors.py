@@ -22,6 +22,7 @@ FLOORS = [
         "printable",
         "steering",
         "text_tokens",
+        "window_share",
     }
     | {"regular"},
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}

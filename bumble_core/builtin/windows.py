@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..chat import TokenEstimate
 from ..ports import Provider
 from ..types.inference import ModelRef, Request
+from ..window_share import needed
 from .endpoints import EndpointMemory, endpoint_key
 from .names import listed
 
@@ -25,15 +26,12 @@ class Windows:
         self._listed: dict[str, dict[str, int]] = {}
 
     async def too_small(self, ref: ModelRef, provider: Provider, request: Request) -> tuple[int, int] | None:
-        """Return the window and what `request` needs, its reply included; None when it fits or nobody knows.
-
-        A quarter of the window is enough for a reply: compaction leaves no more.
-        """
+        """Return the window and what `request` needs, its reply included; None when it fits or nobody knows."""
         asked, longest = self._estimate(request), request.profile.max_tokens
         window = await self.of(ref, provider, may_list=asked + longest > _FITS_ANYWHERE)
-        if window is None or window >= asked + min(longest, window // 4):
+        if window is None or window >= needed(window, asked, longest):
             return None
-        return window, asked + min(longest, window // 4)
+        return window, needed(window, asked, longest)
 
     async def learn(self, ref: ModelRef, provider: Provider, window: int) -> None:
         """Remember the window that an overflow error named."""
