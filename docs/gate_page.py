@@ -29,9 +29,9 @@ interval that holds the true one in 95 of 100 cases (Wilson). *Accept all* and *
 two gates that need no thought. With a judge that is always right the whole gate makes no error on either part, and asks
 at most once a turn; a test holds that.
 
-The phrases were written with the part `dev` in view. Of `test` pieces of a few lines were seen once, in the output of a
-test that failed, and its rates several times while the lists were widened: take the figures of `test` for somewhat
-better than those on turns that nobody has seen.
+The phrases were written with the part `dev` in view. The turns of `test` were written afterwards by someone who had not
+seen the phrase lists, and whoever tuned these has read no line of them. An earlier `test`, of which pieces had been
+seen, is part of `dev` now.
 """
 _HEAD = """\
 | | turns | false accepts | false rejects | accept all | reject without work |
