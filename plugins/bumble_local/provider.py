@@ -130,5 +130,7 @@ def _body(request: Request, model: str) -> dict[str, Any]:
     """Return the request as llama.cpp takes it; going through JSON replaces halves of characters, which it refuses."""
     body = encode_request(request, model, stream=True)
     body["chat_template_kwargs"] = {"enable_thinking": request.profile.thinking}
+    if packaged := PACKAGED.get(model):
+        body["repeat_penalty"] = packaged.repeat_penalty
     repaired: dict[str, Any] = json.loads(encode_json(body))
     return repaired

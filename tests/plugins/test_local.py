@@ -42,6 +42,12 @@ async def test_usage_counts_what_the_engine_read_wrote_and_remembered() -> None:
     assert second.usage.cached_tokens == first.usage.input_tokens - 1
 
 
+async def test_the_small_model_finds_an_end_where_it_would_go_in_circles() -> None:
+    async with running() as provider:
+        _, completion = await ask(provider, asking(user("List ten fruits."), max_tokens=700))
+    assert completion.finish == "stop"
+
+
 @pytest.mark.parametrize("choice", ["auto", "required", "none"])
 async def test_a_model_whose_template_knows_no_tools_still_converses(choice: ToolChoice) -> None:
     async with running() as provider:
