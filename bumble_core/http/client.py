@@ -119,8 +119,8 @@ class HttpClient:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody and costs nothing; unused over http
 
     def _made(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        is_fast = self.settings.fast_transport
-        return make_transport(self.address, context, is_proxied=self._is_proxied, may_be_fast=is_fast)
+        wanted = self.settings.fast_transport
+        return make_transport(self.address, context, is_proxied=self._is_proxied, wants_fast=wanted)
 
     @property
     def _is_proxied(self) -> bool:

@@ -31,8 +31,10 @@ class HttpSettings(PluginConfig):
     )
     between_bytes_timeout_s: float = Field(default=120, gt=0, description="Longest pause inside a reply, in seconds.")
     timeout_s: float = Field(default=600, gt=0, description="Longest time of one request with all its retries.")
-    fast_transport: bool = Field(
-        default=True, description="Use aiohttp for the connections where the extra `fast` is installed."
+    fast_transport: bool | None = Field(
+        default=None,
+        description="Use aiohttp for the connections, from the first on or never; unset: where the extra `fast` is "
+        "installed, from the request on at which that begins to pay.",
     )
     retry_attempts: int = Field(default=3, ge=1, le=10, description="How often one request is sent at most.")
     retry_base_s: float = Field(default=1, ge=0, description="Pause before the second attempt; it doubles each time.")
