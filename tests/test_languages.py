@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bumble_core.languages import Lexicon, folded, merged, read_packs, words
@@ -106,6 +106,16 @@ def test_what_was_looked_for_before_changes_nothing(before: tuple[str, ...]) -> 
         lexicon.matches(text)
     text = "Read the file, stemming it, do this please 'til noon \U0001f41d الملف"
     assert {match.phrase for match in lexicon.matches(text)} == set(lists["work"])
+
+
+_JOINED = "\u1112\u1161\u11ab\u304b\u3099\uff76\uff9ee\u0301\ufb01\u0149\u0130\u00df\u0644\u0627\u0651\u0915\u093c'-"
+
+
+@given(st.text(st.sampled_from(_JOINED) | st.characters(categories=["L", "M"])), st.text())
+@settings(max_examples=examples(150, 20_000))
+def test_a_phrase_is_found_in_itself_however_its_characters_join(phrase: str, other: str) -> None:
+    assume(words(phrase))
+    assert phrase in {match.phrase for match in lexicon(other, phrase).matches(phrase)}
 
 
 def test_a_list_without_phrases_finds_nothing_and_hinders_no_other() -> None:

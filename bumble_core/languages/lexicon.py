@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
-from .types.languages import LanguagePack
+from ..types.languages import LanguagePack
 
 _UNSPACED = (
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -24,13 +24,13 @@ _UNSPACED = (
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
 )
-_WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\\W_]|[{_MARKS}])+")
+_WORD = re.compile(f"[{_UNSPACED}]|(?:[^\\W_{_UNSPACED}]|[{_MARKS}])+")
 _SIGN = re.compile(r"[^\w\s]")
 _WITHIN_A_PHRASE = re.compile(r"[\s'\-_]*")  # what may stand between two words of a phrase
 _LEFT_OUT = re.compile("[\u0300-\u036f\u064b-\u0655\u093c\u0670\u0640\u200b-\u200d\ufe0e\ufe0f]")
-_ALIKE = str.maketrans(
-    "\u2019\u2018\u02bc\u2010\u2011\u0901\u0649\u0629", "'''--\u0902\u064a\u0647"
-)  # typed for each other
+_ALIKE = tuple(  # typed for each other
+    zip("\u2019\u2018\u02bc\u2010\u2011\u0901\u0649\u0629", "'''--\u0902\u064a\u0647", strict=True)
+)
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")
 _ARTICLE = re.compile(
     "^[\u0648\u0641]?(?:[\u0628\u0643]?\u0627\u0644|[\u0648\u0641]?\u0644\u0644)(?=...)"
@@ -103,7 +103,9 @@ def folded(text: str) -> str:
     """
     plain = text.lower()
     if not text.isascii():
-        plain = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
+        plain = unicodedata.normalize("NFKC", text).casefold()
+        for written, meant in _ALIKE:
+            plain = plain.replace(written, meant)
         plain = unicodedata.normalize("NFKC", _LEFT_OUT.sub("", unicodedata.normalize("NFD", plain)))
     return _DRAWN_OUT.sub(r"\1", plain)
 
@@ -113,57 +115,48 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(folded(text)))
 
 
-def merged(packs: Sequence[LanguagePack]) -> tuple[LanguagePack, ...]:
-    """Return one pack a language, its lists joined in the order of `packs`; a phrase that comes twice counts once."""
-    lists: dict[str, dict[str, dict[str, None]]] = {}
-    for pack in packs:
-        for name, phrases in pack.lists.items():
-            lists.setdefault(pack.language, {}).setdefault(name, {}).update(dict.fromkeys(phrases))
-    return tuple(
-        LanguagePack(language=language, lists={name: tuple(phrases) for name, phrases in named.items()})
-        for language, named in lists.items()
-    )
-
-
-def read_packs(folder: Path) -> tuple[LanguagePack, ...]:
-    """Read a pack from every `LANGUAGE.txt` of a folder.
-
-    A list begins with its name in brackets on a line of its own; phrases stand between commas or on lines; what
-    follows `#` is a remark. In a phrase `file*` is any word that begins so, and `*` alone one to four words.
-
-    Raises:
-        ValueError: phrases stand before the first list.
-    """
-    return tuple(_read(path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.txt")))
-
-
 class _Tree:
     """The phrases of many lists as a tree, of which a text grows the branches that its words may lead to.
 
-    All of it takes a tenth of a second for ten languages, which no first message should wait for.
+    All of it takes a tenth of a second for ten languages, which no first message should wait for: until then a phrase
+    is known by the character that it begins with.
     """
 
     def __init__(self, lists: tuple[tuple[str, str, tuple[str, ...]], ...]) -> None:
         self._root = _Node()
-        self._seeds: dict[str, list[tuple[str, tuple[str, str, str]]]] = {}  # by the first character that counts
+        self._seeds: dict[str, list[tuple[str, str, list[str]]]] = {}  # by the first character that counts
         self._growing = threading.Lock()  # protects tree and seeds: two event loops may look into one lexicon
+        firsts = _Firsts()
         for name, language, phrases in lists:
-            if not phrases:
-                continue
-            whole = [" ".join(phrase.split()) for phrase in phrases]
-            for phrase, plain in zip(phrases, folded("\n".join(whole)).split("\n"), strict=True):
-                self._seeds.setdefault(_first(plain), []).append((plain, (name, language, phrase)))
+            groups: dict[str, list[str]] = defaultdict(list)
+            is_settled = unicodedata.is_normalized("NFKC", "\n".join(phrases))
+            for phrase in filter(None, phrases):
+                stands_alone = is_settled or unicodedata.is_normalized("NFKC", phrase)
+                first = firsts[phrase[0]] if stands_alone else ""  # else its second character may change the first
+                groups[first or _first(folded(phrase))].append(phrase)
+            for first, group in groups.items():
+                self._seeds.setdefault(first, []).append((name, language, group))
 
     def root_for(self, pieces: Iterable[str]) -> _Node:
         """Return the root, with every phrase in the tree that may begin with one of the pieces."""
         firsts = {form[:1] for piece in set(pieces) for form in (piece, _ARTICLE.sub("", piece))} | {"*"}
         with self._growing:
             for first in firsts & self._seeds.keys():
-                for plain, named in self._seeds.pop(first):
-                    node = _grown(self._root, plain)
-                    if node is not self._root:
-                        node.ends.append(named)
+                for name, language, phrases in self._seeds.pop(first):
+                    whole = "\n".join([" ".join(phrase.split()) for phrase in phrases])
+                    for phrase, plain in zip(phrases, folded(whole).split("\n"), strict=True):
+                        node = _grown(self._root, plain)
+                        if node is not self._root:
+                            node.ends.append((name, language, phrase))
         return self._root
+
+
+class _Firsts(dict[str, str]):
+    """The first character that counts of a phrase, by the one it is written with; empty where it does not tell."""
+
+    def __missing__(self, written: str) -> str:
+        first = self[written] = _first(folded(written))
+        return first
 
 
 @lru_cache(maxsize=4)
@@ -183,7 +176,8 @@ def _grown(root: _Node, plain: str) -> _Node:
         if chunk == "*":
             node.gap = node = node.gap or _Node()
             continue
-        pieces = _pieces_of(chunk.removesuffix("*"))[0]
+        bare = chunk.removesuffix("*")
+        pieces = [bare] if bare.isascii() and bare.isalnum() else _pieces_of(bare)[0]
         for at, piece in enumerate(pieces, 1):
             ways = node.stems if at == len(pieces) and chunk.endswith("*") else node.following
             node = ways.setdefault(piece, _Node())
@@ -205,22 +199,6 @@ def _ways(root: _Node, pieces: Sequence[str], first: int) -> Iterator[tuple[_Nod
                 (n for n in range(_LONGEST_GAP) if pieces[at + n : at + n + 1] in ([], [_BREAK])), _LONGEST_GAP
             )
             open_ways += [(node.gap, at + length) for length in range(1, within + 1)]
-
-
-@lru_cache(maxsize=64)
-def _read(path: Path, changed_ns: int) -> LanguagePack:
-    """Read one file; `changed_ns` only tells a changed file from the one that was read."""
-    lists: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in path.read_text(encoding="utf-8").splitlines():
-        content = line.partition("#")[0].strip()
-        if content.startswith("[") and content.endswith("]"):
-            current = lists.setdefault(content[1:-1].strip(), [])
-        elif content and current is None:
-            raise ValueError(f"`{path.name}`: `{content}` stands before the first list; write `[name]` above it")
-        elif content and current is not None:
-            current += [phrase.strip() for phrase in content.split(",") if phrase.strip()]
-    return LanguagePack(language=path.stem, lists={name: tuple(phrases) for name, phrases in lists.items()})
 
 
 def _pieces_of(plain: str) -> tuple[list[str], list[int]]:
