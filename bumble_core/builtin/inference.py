@@ -7,12 +7,14 @@ from contextlib import aclosing
 
 import structlog
 
+from ..circles import CirclesWatch
 from ..contract import FAULTS
 from ..errors import ContextOverflow, InferenceError, MalformedReply, ModelMissing, ReplyCut
 from ..metering import check_author
 from ..ports import Clock, Provider
 from ..types.inference import Completion, Delta, ModelRef, Request
 from .circuits import Circuits
+from .cutting_short import cut_short
 from .endpoints import EndpointMemory
 from .levels import Levels, unfinished
 from .names import Names
@@ -106,28 +108,36 @@ class FallbackInference:
         return True
 
     async def _ask(self, candidate: Candidate, walk: Walk) -> AsyncGenerator[Delta | Completion, None]:
-        """Yield what one model says; a failure after which another may be asked is noted in `walk`."""
-        said: list[str] = []
-        is_whole = False
+        """Yield what one model says; a failure after which another may be asked is noted in `walk`.
+
+        A reply that goes in circles is not waited for: it ends as if its length had cut it.
+        """
+        said: list[Delta] = []
+        watch, is_whole = CirclesWatch(), False
         try:
             with candidate.circuit.trying():
                 async with aclosing(
                     await self._levels.asking(walk.request, candidate.ref, candidate.provider)
                 ) as items:
                     async for item in items:
-                        if isinstance(item, Completion):
-                            is_whole = True
-                            if (completion := _judged(item, candidate, walk)) is not None:
-                                yield completion
-                        elif walk.is_heard:
-                            said.append(item.text)
-                            yield item
+                        if isinstance(item, Delta):
+                            said.append(item)
+                            if walk.is_heard:
+                                yield item
+                            if not watch.is_lost_after(item.text or item.thinking):
+                                continue
+                        is_whole = True
+                        reply = cut_short(said, candidate.ref, walk.request) if isinstance(item, Delta) else item
+                        if (completion := _judged(reply, candidate, walk)) is not None:
+                            yield completion
+                        break
                 if not is_whole:
                     raise unfinished(candidate.ref)
         except FAULTS as error:
             failure = error if isinstance(error, InferenceError) else _failure(candidate.ref, error)
             await self._note(failure, candidate, walk)
-            if words := "".join(said) if any(map(str.strip, said)) else "":
+            words = "".join(delta.text for delta in said) if walk.is_heard else ""
+            if words.strip():
                 raise walk.broken_off(failure, words) from failure.__cause__
             if candidate.is_first and isinstance(failure, ContextOverflow):
                 raise

@@ -68,6 +68,24 @@ class Breaks(Server):
         raise self._error
 
 
+class Circles(Server):
+    """Begins well, then says one thing, or thinks it, until it is left."""
+
+    def __init__(self, name: str, *, aloud: bool = True) -> None:
+        super().__init__(name, [])
+        self._aloud, self.is_left = aloud, False
+
+    async def stream(self, request: Any, model: str) -> AsyncGenerator[Delta | Completion, None]:
+        self.requests.append(request)
+        yield Delta(text="The sky is blue.")
+        try:
+            while True:
+                await asyncio.sleep(0)
+                yield Delta(text=" It is blue.") if self._aloud else Delta(thinking="Is it blue? ")
+        finally:
+            self.is_left = True
+
+
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., FallbackInference]:
     def make(*servers: Server, clock: StillClock | None = None, **windows: int) -> FallbackInference:
@@ -392,3 +410,21 @@ async def _outcome(inference: FallbackInference) -> tuple[str, Completion | None
     except InferenceError as error:
         return text, None, error
     return text, None, None
+
+
+@pytest.mark.parametrize("aloud", [True, False], ids=["words", "thought"])
+async def test_a_reply_that_goes_in_circles_is_cut_on_the_way(made: Any, aloud: bool) -> None:
+    server = Circles("a", aloud=aloud)
+    text, done = await told(made(server, Server("b", [])), order("a:m", "b:m"))
+    assert server.is_left
+    assert (done.finish, str(done.model), done.failed_attempts) == ("length", "a:m", ())
+    assert done.message.text == text
+    assert 2_000 < len(text if aloud else done.message.thinking) < 2_500
+    assert done.usage.estimated
+    assert 500 <= done.usage.output_tokens <= 700
+
+
+async def test_an_aside_that_goes_in_circles_is_cut_too(made: Any) -> None:
+    text, done = await told(made(Circles("a")), order("a:m", purpose="compact"))
+    assert (text, done.finish) == ("", "length")
+    assert done.message.text.startswith("The sky is blue. It is blue.")
