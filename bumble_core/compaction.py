@@ -14,17 +14,20 @@ from .types.messages import Message
 Messages = Sequence[Message]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What lies between the shared beginning and the shared end; `start` is where it begins.
 
-    `in_place` holds the pairs that differ where no message came or went; None where some did.
+    `left` holds those of its messages that stayed, before and after; where no message came or went only the pairs that
+    differ, and `is_in_place` is True.
     """
 
     start: int
-    gone: Messages
-    come: Messages
-    in_place: tuple[tuple[Message, Message], ...] | None = None
+    removed: Messages = ()
+    added: Messages = ()
+    left: Sequence[tuple[Message, Message]] = ()
+    is_in_place: bool = False
+    is_ordered: bool = True
 
     @classmethod
     def between(cls, before: Messages, after: Messages) -> Change:
@@ -35,10 +38,24 @@ class Change:
         while end < shortest - start and before[-1 - end] is after[-1 - end]:
             end += 1
         gone, come = before[start : len(before) - end], after[start : len(after) - end]
-        if len(before) != len(after):
-            return cls(start, gone, come)
-        pairs = tuple([pair for pair in zip(gone, come, strict=True) if pair[0] is not pair[1]])
-        return cls(start, gone, come, pairs if all(one.id == other.id for one, other in pairs) else None)
+        if len(gone) == len(come):
+            pairs = [(one, other) for one, other in zip(gone, come, strict=True) if one is not other]
+            if all(one.id == other.id for one, other in pairs):
+                return cls(start=start, left=pairs, is_in_place=True)
+        by_id = {message.id: message for message in come}
+        removed = [message for message in gone if message.id not in by_id]
+        left: list[tuple[Message, Message]] = []
+        if len(removed) < len(gone):
+            left = [(message, by_id[message.id]) for message in gone if message.id in by_id]
+        stayed = [message.id for message, _ in left]
+        known = frozenset(stayed)
+        return cls(
+            start=start,
+            removed=removed,
+            added=[message for message in come if message.id not in known],
+            left=left,
+            is_ordered=stayed == [message.id for message in come if message.id in known],
+        )
 
 
 def broken_law(state: CompactionState, after: Messages, change: Change | None = None) -> str | None:
@@ -49,42 +66,30 @@ def broken_law(state: CompactionState, after: Messages, change: Change | None = 
     every message has its own id.
     """
     change = change or Change.between(state.messages, after)
-    if change.in_place is not None:
-        gone = [one for one, _ in change.in_place]
-        come = [other for _, other in change.in_place]
-        change = Change(change.start, gone, come)
-        return _lost(state, change) or _disordered(change) or _torn_apart(state, change)
-    if len({message.id for message in after}) != len(after):
+    if not change.is_in_place and len({message.id for message in after}) != len(after):
         return "two messages have one id"
     return (
         _lost(state, change)
         or _disordered(change)
         or _invented(change)
         or _torn_apart(state, change)
-        or _out_of_place(after)
+        or (None if change.is_in_place else _out_of_place(after))
     )
 
 
 def report(phase: str, state: CompactionState, change: Change, tokens: int) -> PhaseReport:
     """Say what a phase did that is kept."""
-    removed: list[str] = []
-    shortened, added = len(change.in_place or ()), 0
-    if change.in_place is None:
-        come = {message.id: message for message in change.come}
-        removed = [message.id for message in change.gone if message.id not in come]
-        left = [message for message in change.gone if message.id in come]
-        shortened = sum(come[message.id] is not message for message in left)
-        added = len(come) - len(left)
+    removed = change.removed
     return PhaseReport(
         phase=phase,
         tokens_before=state.tokens,
         tokens_after=tokens,
         kept=True,
         removed=len(removed),
-        shortened=shortened,
-        added=added,
-        first=removed[0] if removed else "",
-        last=removed[-1] if removed else "",
+        shortened=sum([one is not other for one, other in change.left]),
+        added=len(change.added),
+        first=removed[0].id if removed else "",
+        last=removed[-1].id if removed else "",
     )
 
 
@@ -100,46 +105,35 @@ def groups(messages: Iterable[Message]) -> list[list[Message]]:
 
 
 def _lost(state: CompactionState, change: Change) -> str | None:
-    come = {message.id: message for message in change.come}
-    for message in change.gone:
-        if (message.pinned or message.id in state.keep) and message.source != "summary":
-            left = come.get(message.id)
-            if left is None:
-                return f"message `{message.id}` must stay and was dropped"
-            if left is not message and left != message:
-                return f"message `{message.id}` must stay and was changed"
+    kept = state.keep
+    for message in change.removed:
+        if (message.pinned or message.id in kept) and state.must_stay(message):
+            return f"message `{message.id}` must stay and was dropped"
+    for message, other in change.left:
+        if (message.pinned or message.id in kept) and state.must_stay(message) and message != other:
+            return f"message `{message.id}` must stay and was changed"
     return None
 
 
 def _disordered(change: Change) -> str | None:
-    ids = {message.id for message in change.come}
-    place = {message.id: index for index, message in enumerate(change.gone) if message.id in ids}
-    last = -1
-    for message in change.come:
-        index = place.get(message.id)
-        if index is None:
-            continue
-        if index < last:
-            return "messages changed their order"
-        last = index
-        former = change.gone[index]
-        if message is not former and (message.role, message.source) != (former.role, former.source):
+    if not change.is_ordered:
+        return "messages changed their order"
+    for message, other in change.left:
+        if message.role != other.role or message.source != other.source:
             return f"message `{message.id}` changed its role or source"
     return None
 
 
 def _invented(change: Change) -> str | None:
-    added = [message for message in change.come if message.source not in {"summary", "kernel"}]
-    known = {message.id for message in change.gone} if added else set()
-    for message in added:
-        if message.id not in known:
+    for message in change.added:
+        if message.source not in {"summary", "kernel"}:
             return f"message `{message.id}` was added as words of the {message.source}"
     return None
 
 
 def _torn_apart(state: CompactionState, change: Change) -> str | None:
-    calls, results = _ids(change.gone)
-    calls_left, results_left = _ids(change.come)
+    calls, results = _ids([*change.removed, *[message for message, _ in change.left]])
+    calls_left, results_left = _ids([*change.added, *[message for _, message in change.left]])
     if added := (calls_left - calls) | (results_left - results):
         return f"tool call `{min(added)}` was added"
     lost_calls, lost_results = calls - calls_left, results - results_left
@@ -161,12 +155,6 @@ def _out_of_place(after: Messages) -> str | None:
 
 
 def _ids(messages: Messages) -> tuple[set[str], set[str]]:
-    calls: set[str] = set()
-    results: set[str] = set()
-    for message in messages:
-        for part in message.parts:
-            if part.kind == "tool_result":
-                results.add(part.call_id)
-            elif part.kind == "tool_call":
-                calls.add(part.id)
-    return calls, results
+    parts = [part for message in messages for part in message.parts if part.kind != "text"]
+    calls = {part.id for part in parts if part.kind == "tool_call"}
+    return calls, {part.call_id for part in parts if part.kind == "tool_result"}

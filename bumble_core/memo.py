@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from .types.messages import Message
 
 T = TypeVar("T")
+
+
+class _Alive(weakref.ref[Message]):
+    """Knows the identity of its message when that is gone."""
+
+    __slots__ = ("key",)
+    key: int
 
 
 class PerMessage(Generic[T]):
@@ -21,22 +28,28 @@ class PerMessage(Generic[T]):
     def __init__(self, work: Callable[[Message], T]) -> None:
         self.made = 0
         self._work = work
-        self._known: dict[int, tuple[weakref.ref[Message], T]] = {}
+        self._known: dict[int, T] = {}
+        self._alive: dict[int, _Alive] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def __call__(self, messages: Iterable[Message]) -> list[T]:
+    def __call__(self, messages: Sequence[Message]) -> list[T]:
         known = self._known
-        found = []
-        for message in messages:
-            kept = known.get(id(message))
-            found.append(kept[1] if kept is not None and kept[0]() is message else self._added(message))
-        return found
+        try:
+            return [known[id(message)] for message in messages]
+        except KeyError:
+            return [known[id(message)] if id(message) in known else self._added(message) for message in messages]
 
     def _added(self, message: Message) -> T:
-        known, key = self._known, id(message)
+        key = id(message)
         self.made += 1
         value = self._work(message)
-        known[key] = (weakref.ref(message, lambda _: known.pop(key, None)), value)
+        alive = _Alive(message, self._forget)
+        alive.key = key
+        self._alive[key], self._known[key] = alive, value
         return value
+
+    def _forget(self, alive: _Alive) -> None:
+        """Called before the memory of a message is given back, so no other message has its identity yet."""
+        del self._known[alive.key], self._alive[alive.key]

@@ -30,3 +30,10 @@ def test_a_changed_copy_is_another_message() -> None:
     known, message = lengths(), user("a")
     copy: Message = message.model_copy(update={"parts": user("longer").parts})
     assert known((message, copy)) == [1, 6]
+
+
+def test_one_that_is_new_among_known_ones_is_worked_out_alone() -> None:
+    known, messages = lengths(), [user("a"), user("bc")]
+    known(messages)
+    assert known([*messages, user("def"), messages[0]]) == [1, 2, 3, 1]
+    assert known.made == 3

@@ -24,5 +24,5 @@ class BodyEncoder:
 
     def __call__(self, fields: Mapping[str, JsonValue], messages: Iterable[Message]) -> bytes:
         """Return `fields`, of which there is at least one, and the messages as one JSON object."""
-        joined = b",".join(filter(None, self.pieces(messages)))
+        joined = b",".join(filter(None, self.pieces(tuple(messages))))
         return b"".join((encode_json(fields)[:-1], b',"messages":[', joined, b"]}"))

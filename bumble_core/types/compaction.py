@@ -110,11 +110,12 @@ class CompactionState:
         return frozenset(calls - answered)
 
     def must_stay(self, message: Message) -> bool:
-        return message.source != "summary" and (message.pinned or message.id in self.keep)
+        return (message.pinned or message.id in self.keep) and message.source != "summary"
 
     def staying(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return those of `messages` that may not leave, each with the call or the results that belong to it."""
-        if not any(message.pinned or message.id in self.keep for message in messages):
+        keep = self.keep
+        if not any(message.pinned or message.id in keep for message in messages):
             return ()
         kept: list[Message] = []
         group: list[Message] = []

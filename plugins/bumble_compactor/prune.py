@@ -10,6 +10,7 @@ from bumble_core.types.compaction import CompactionState
 from .bounds import Protected
 
 CLEARED = "[Old tool output cleared to save context space]"  # the words of Bumblebee's Cognition page
+_SHORT = {"content": CLEARED}
 _WITHOUT = {"content": CLEARED, "whole": "", "diff": ""}
 
 
@@ -38,4 +39,4 @@ def _cleared(message: Message) -> Message:
 def _without_output(result: ToolResult) -> ToolResult:
     if len(result.content) <= len(CLEARED):
         return result
-    return result.model_copy(update=_WITHOUT)
+    return result.model_copy(update=_WITHOUT if result.whole or result.diff else _SHORT)

@@ -50,9 +50,9 @@ class Summarise:
         if state.bounds is None:
             return state
         head, tail = state.bounds.head, state.bounds.tail
-        middle = state.messages[head:tail]
+        middle = list(state.messages[head:tail])
         earlier = [m for m in state.messages[:tail] if m.source == "summary"]
-        leaving = [m for m in middle if m.source != "summary"]
+        leaving = [m for m in middle if m.source != "summary"] if earlier else middle
         previous = "\n".join(filter(None, (body_of(message) for message in earlier)))
         draft = await self._drafted(state, leaving, previous)
         carried = [each for message in earlier for each in index_of(message)]

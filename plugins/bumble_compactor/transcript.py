@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 
 from bumble_core import Message, user
 from bumble_core.ports import TokenCounter
@@ -33,7 +35,8 @@ def shown(message: Message, longest: int) -> str:
     """Return a message as lines of a record; each of its texts has at most `longest` characters."""
     role, parts = message.role, message.parts
     if len(parts) == 1 and parts[0].kind == "text":  # most messages are no more than that
-        return f"{role}: {_excerpt(parts[0].text, longest)}"
+        text = parts[0].text
+        return f"{role}: {text if len(text) <= longest else _excerpt(text, longest)}"
     lines = []
     for part in parts:
         if part.kind == "text":
@@ -57,19 +60,22 @@ def sections(
 ) -> list[Section]:
     """Part the log's text of `messages` into sections of at most `budget` tokens; a call stays with its results."""
     longest = max(200, budget * _CHARS_PER_TOKEN // _LONGEST_SHARE)
-    texts = [shown(originals.get(m.id, m) if m.role == "tool" else m, longest) for m in messages]
+    texts: list[str] = []
+    follows: list[bool] = []  # a result follows its call
+    for message in messages:
+        is_result = message.role == "tool"
+        texts.append(shown(originals.get(message.id, message) if is_result else message, longest))
+        follows.append(is_result)
     found: list[Section] = []
-    open_spans = _packed(messages, texts, _most_chars(texts, budget, counter, model))[::-1]
+    open_spans = _packed(texts, follows, _most_chars(texts, budget, counter, model))[::-1]
     while open_spans:
         start, end = open_spans.pop()
         text = "\n\n".join(filter(None, texts[start:end]))
         tokens = _size(text, counter, model)
-        if tokens > budget and (middle := _middle(messages, texts, start, end)):
+        if tokens > budget and (middle := _middle(texts, follows, start, end)):
             open_spans += [(middle, end), (start, middle)]
         elif text:
-            said = "\n".join(
-                [text for m, text in zip(messages[start:end], texts[start:end], strict=True) if m.role != "tool"]
-            )
+            said = "\n".join(compress(texts[start:end], map(not_, follows[start:end])))
             found.append(Section(end, text, tokens, said))
     return found
 
@@ -80,15 +86,16 @@ def _most_chars(texts: Sequence[str], budget: int, counter: TokenCounter, model:
     return len(sample) * budget // max(1, _size(sample, counter, model))
 
 
-def _packed(messages: Sequence[Message], texts: Sequence[str], most: int) -> list[tuple[int, int]]:
+def _packed(texts: Sequence[str], follows: Sequence[bool], most: int) -> list[tuple[int, int]]:
     """Return spans of messages with at most `most` characters each, where no group is longer by itself."""
     spans: list[tuple[int, int]] = []
     start = begin = chars = group = 0
-    for place, text in enumerate(texts):
-        if messages[place].role != "tool":
+    for place, (text, is_result) in enumerate(zip(texts, follows, strict=True)):
+        if not is_result:
             begin, group = place, 0
-        group += len(text) + 2
-        chars += len(text) + 2
+        length = len(text) + 2
+        group += length
+        chars += length
         if chars > most and begin > start:
             spans.append((start, begin))
             start, chars = begin, group
@@ -99,17 +106,17 @@ def _size(text: str, counter: TokenCounter, model: ModelRef) -> int:
     return counter.count((user(text),), (), model)
 
 
-def _middle(messages: Sequence[Message], texts: Sequence[str], start: int, end: int) -> int:
+def _middle(texts: Sequence[str], follows: Sequence[bool], start: int, end: int) -> int:
     """Return a place near the half of the text at which it may be parted; 0 when there is none."""
     half, place = sum(map(len, texts[start:end])) // 2, start
     while place < end - 1 and half > 0:
         half -= len(texts[place])
         place += 1
-    while place < end and messages[place].role == "tool":
+    while place < end and follows[place]:
         place += 1
     if place >= end:
         place = end - 1
-        while place > start and messages[place].role == "tool":
+        while place > start and follows[place]:
             place -= 1
     return place if start < place < end else 0
 
