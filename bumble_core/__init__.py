@@ -16,6 +16,7 @@ _HOME_OF = {
     "Deferred": "deferred",
     "HomeError": "errors",
     "InferenceError": "errors",
+    "Later": "deferred",
     "Message": "types.messages",
     "PluginConfig": "types.settings",
     "PluginError": "errors",

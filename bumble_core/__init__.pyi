@@ -3,6 +3,7 @@ from .assembly import assemble as assemble
 from .configuration import read_settings as read_settings
 from .cutting import with_shorter_outputs as with_shorter_outputs
 from .deferred import Deferred as Deferred
+from .deferred import Later as Later
 from .errors import (
     AssemblyError as AssemblyError,
 )

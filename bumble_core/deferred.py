@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import pkgutil
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
 
 
 class Deferred:
@@ -29,3 +31,26 @@ class Deferred:
         if self._target is None:
             self._target = cast("Callable[..., Any]", pkgutil.resolve_name(self._path))
         return self._target(*args, **named)
+
+
+class Later(Generic[T]):
+    """An object that is made at the first call, by the callable that `path` names, and then is always the same.
+
+    Raises:
+        ModuleNotFoundError: one of `needs` is not installed; `name` says which.
+    """
+
+    def __init__(self, path: str, *given: object, needs: tuple[str, ...] = (), **named: object) -> None:
+        self._make = Deferred(path, needs=needs)
+        self._given, self._named = given, named
+        self._made: T | None = None
+
+    def __call__(self) -> T:
+        if self._made is None:
+            self._made = cast("T", self._make(*self._given, **self._named))
+        return self._made
+
+    @property
+    def made(self) -> T | None:
+        """The object, if it was asked for."""
+        return self._made

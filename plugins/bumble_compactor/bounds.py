@@ -58,8 +58,6 @@ class Protected:
 class FindBounds:
     """Sets the bounds; where what they protect does not fit by itself, the largest outputs in it give way, marked."""
 
-    name = "bounds"
-
     def __init__(self, protected: Protected) -> None:
         self._protected = protected
 

@@ -12,9 +12,10 @@ from bumble_core.ports import Documents, Inference
 from bumble_core.types.compaction import CompactionState
 
 from .bounds import Protected
+from .declared import KNOWLEDGE, OWED
 from .extract import SHARE_OF_RECORD, extract
-from .knowledge import KNOWLEDGE, with_facts
-from .owed import OWED, with_owed
+from .knowledge import with_facts
+from .owed import with_owed
 from .transcript import sections
 
 log = structlog.get_logger(__name__)
@@ -24,8 +25,6 @@ _ATTEMPTS = 3  # at a file that somebody else writes
 
 class Flush:
     """Best effort, first pass only: one request. What it does not cover is owed, and a job sees to it later."""
-
-    name = "flush"
 
     def __init__(
         self, inference: Inference, documents: Documents, protected: Protected, window: int, *, is_on: bool = True

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-KNOWLEDGE = "knowledge.md"
 _HEADING = re.compile(r" {0,3}##[ \t]+(?P<title>.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LOCKED = "[locked]"

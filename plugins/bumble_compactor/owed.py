@@ -9,14 +9,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bumble_core import InferenceError
 from bumble_core.ports import Inference, Sessions, TokenCounter
-from bumble_core.types.jobs import DocumentLargerThan, JobResult, JobSpec, JobView, When, Write
+from bumble_core.types.jobs import JobResult, JobView, Write
 
+from .declared import FLUSH_OWED, KNOWLEDGE, OWED
 from .extract import SHARE_OF_RECORD, extract
-from .knowledge import KNOWLEDGE, Fact, with_facts
+from .knowledge import Fact, with_facts
 from .transcript import sections
 
-OWED = "flush_owed.json"
-_NOTHING = "[]\n"
 _SECTIONS_PER_RUN = 4
 
 
@@ -44,18 +43,11 @@ def with_owed(text: str, session: str, ids: Sequence[str]) -> str:
 class FlushOwed:
     """Reads the log, not the turns of its view: what is owed may be of any age."""
 
+    spec = FLUSH_OWED
+
     def __init__(self, inference: Inference, sessions: Sessions, counter: TokenCounter, window: int) -> None:
         self._inference, self._sessions = inference, sessions
         self._counter, self._window = counter, window
-
-    @property
-    def spec(self) -> JobSpec:
-        return JobSpec(
-            id="memory_flush_owed",
-            summary="Keep the facts that a compaction had no time to keep",
-            triggers=(When(DocumentLargerThan(OWED, len(_NOTHING))),),
-            outputs=(KNOWLEDGE, OWED),
-        )
 
     async def run(self, view: JobView) -> JobResult:
         """Flush the oldest debts.

@@ -17,8 +17,6 @@ _WITHOUT = {"content": CLEARED, "whole": "", "diff": ""}
 class Prune:
     """Needs no model; the text stays in the log, and `originals` gives it to the phases that follow."""
 
-    name = "prune"
-
     def __init__(self, protected: Protected) -> None:
         self._protected = protected
 

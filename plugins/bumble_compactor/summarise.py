@@ -41,8 +41,6 @@ class Summarise:
     later part fails, what the earlier ones cover is replaced and the rest stays.
     """
 
-    name = "summarise"
-
     def __init__(self, inference: Inference, counter: TokenCounter, window: int) -> None:
         self._inference, self._counter, self._window = inference, counter, window
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from bumble_core import Deferred, PluginConfig, Settings, hookimpl
+from bumble_core import Later, PluginConfig, Settings, hookimpl
 from bumble_core.ports import Checked, Inference, Job
 from bumble_core.types.documents import Document
 from bumble_core.types.jobs import JobResult, JobSpec, JobView
@@ -21,19 +21,13 @@ class _Declared:
 
     def __init__(self, spec: JobSpec, place: str, *collaborators: object) -> None:
         self.spec = spec
-        self._make, self._collaborators = Deferred(f"bumble_jobs.{place}"), collaborators
-        self._made: _Working | None = None
+        self._job: Later[_Working] = Later(f"bumble_jobs.{place}", *collaborators)
 
     async def run(self, view: JobView) -> JobResult:
         return await self._job().run(view)
 
     def problem(self, view: JobView, result: JobResult, documents: Mapping[str, Document]) -> str:
         return self._job().problem(view, result, documents)
-
-    def _job(self) -> _Working:
-        if self._made is None:
-            self._made = self._make(*self._collaborators)
-        return self._made
 
 
 class JobsPlugin:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from bumble_core import Deferred, PluginConfig, hookimpl
+from bumble_core import Deferred, Later, PluginConfig, hookimpl
 from bumble_core.ports import Downloads, Provider, Report
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
 
@@ -44,9 +44,13 @@ class Local:
     is_exclusive: Literal[True] = True
 
     def __init__(self, config: LocalConfig) -> None:
-        self._config = config
-        self._load = Deferred("bumble_local.provider:LocalProvider", needs=("xllamacpp",))
-        self._loaded: _Loaded | None = None
+        self._provider: Later[_Loaded] = Later(
+            "bumble_local.provider:LocalProvider",
+            needs=("xllamacpp",),
+            threads=config.threads,
+            context_tokens=config.context_tokens,
+            models_folder=config.models_folder,
+        )
 
     def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
         return self._provider().stream(request, model)
@@ -58,16 +62,8 @@ class Local:
         await self._provider().pull(model, report)
 
     async def aclose(self) -> None:
-        if self._loaded is not None:
-            await self._loaded.aclose()
-
-    def _provider(self) -> _Loaded:
-        if self._loaded is None:
-            config = self._config
-            self._loaded = self._load(
-                threads=config.threads, context_tokens=config.context_tokens, models_folder=config.models_folder
-            )
-        return self._loaded
+        if self._provider.made is not None:
+            await self._provider.made.aclose()
 
 
 class LocalPlugin:

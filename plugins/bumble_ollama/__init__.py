@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
-from bumble_core import ConfigError, Deferred, hookimpl
+from bumble_core import ConfigError, Later, hookimpl
 from bumble_core.ports import Addressed, Clock, Files, Provider
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
@@ -46,9 +46,12 @@ class OllamaProvider:
         self, name: str, settings: HttpSettings, clock: Clock, home: Path, files: Files, *, needs_key: bool
     ) -> None:
         self._name, self._settings, self._needs_key = name, settings, needs_key
-        self._clock, self._home, self._files = clock, home, files
-        self._make = Deferred("bumble_ollama.endpoint:Endpoint", needs=("httpx",))
-        self._made: _Server | None = None
+        self._endpoint: Later[_Server] = Later(
+            "bumble_ollama.endpoint:Endpoint",
+            *(name, settings, clock, home, files),
+            needs=("httpx",),
+            needs_key=needs_key,
+        )
 
     @property
     def name(self) -> str:
@@ -71,15 +74,8 @@ class OllamaProvider:
         return await self._endpoint().models()
 
     async def aclose(self) -> None:
-        if self._made is not None:
-            await self._made.aclose()
-
-    def _endpoint(self) -> _Server:
-        if self._made is None:
-            self._made = self._make(
-                self._name, self._settings, self._clock, self._home, self._files, needs_key=self._needs_key
-            )
-        return self._made
+        if self._endpoint.made is not None:
+            await self._endpoint.made.aclose()
 
 
 class OllamaPlugin:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 
-from bumble_core import ConfigError, Deferred, hookimpl
+from bumble_core import ConfigError, Later, hookimpl
 from bumble_core.ports import Addressed, Clock, Files, Provider
 from bumble_core.types.http import HttpSettings
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
@@ -65,10 +65,14 @@ class OpenAIProvider:
     def __init__(
         self, name: str, settings: EndpointSettings, clock: Clock, home: Path, files: Files, *, needs_key: bool
     ) -> None:
-        self._name, self._settings, self._needs_key = name, settings, needs_key
-        self._clock, self._home, self._files = clock, home, files
-        self._make = Deferred("bumble_openai.endpoint:Endpoint", needs=("httpx",))
-        self._made: _Endpoint | None = None
+        self._name = name
+        self._endpoint: Later[_Endpoint] = Later(
+            "bumble_openai.endpoint:Endpoint",
+            *(name, settings, clock, home, files),
+            needs=("httpx",),
+            needs_key=needs_key,
+            thinking=settings.thinking,
+        )
 
     @property
     def name(self) -> str:
@@ -85,22 +89,8 @@ class OpenAIProvider:
         return await self._endpoint().models()
 
     async def aclose(self) -> None:
-        if self._made is not None:
-            await self._made.aclose()
-
-    def _endpoint(self) -> _Endpoint:
-        if self._made is None:
-            settings = self._settings
-            self._made = self._make(
-                self._name,
-                settings,
-                self._clock,
-                self._home,
-                self._files,
-                needs_key=self._needs_key,
-                thinking=settings.thinking,
-            )
-        return self._made
+        if self._endpoint.made is not None:
+            await self._endpoint.made.aclose()
 
 
 class OpenAIPlugin:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bumble_compactor.declared import OWED
 from bumble_compactor.knowledge import Fact, parse_facts, with_facts
-from bumble_compactor.owed import OWED, FlushOwed, with_owed
+from bumble_compactor.owed import FlushOwed, with_owed
 from hypothesis import given
 from hypothesis import strategies as st
 
