@@ -13,7 +13,7 @@ import asyncio
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -50,7 +50,9 @@ class FileJobLedger:
         return self._leases.hold(_lease(job))
 
     async def state(self, job: str) -> JobState:
-        return await self._locked(lambda: self._state(job))
+        """Return the state of a job. A whole file replaces a whole file, so only one that is damaged needs the lock."""
+        state = await asyncio.to_thread(self._peek, self._state_file(job))
+        return await self._locked(lambda: self._state(job)) if state is None else state
 
     async def save(self, job: str, state: JobState) -> None:
         await self._locked(lambda: self._put(self._state_file(job), state))
@@ -80,6 +82,14 @@ class FileJobLedger:
                 return work()
 
         return await asyncio.to_thread(locked)
+
+    def _peek(self, path: Path) -> JobState | None:
+        """Return a state, or None where it cannot be read."""
+        if not path.exists():
+            return JobState()
+        with suppress(OSError, ValueError), self._files.open(path, "rb") as handle:
+            return from_json(JobState, handle.read())
+        return None
 
     def _state(self, job: str) -> JobState:
         path = self._state_file(job)

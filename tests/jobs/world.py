@@ -88,7 +88,18 @@ class Inline(ThreadPoolExecutor):
 
 
 def without_threads() -> None:
-    asyncio.get_running_loop().set_default_executor(Inline())
+    """Let the running loop do everything in its own thread, and its own clock jump to whatever it would wait for."""
+    loop: Any = asyncio.get_running_loop()
+    loop.set_default_executor(Inline())
+    look, tell, jumped_s = loop._selector.select, loop.time, 0.0  # there is no public way to jump
+
+    def select(timeout: float | None) -> Any:
+        nonlocal jumped_s
+        found = look(timeout and 0)
+        jumped_s += 0.0 if found else timeout or 0.0
+        return found
+
+    loop._selector.select, loop.time = select, lambda: tell() + jumped_s
 
 
 class FastFiles(SystemFiles):
@@ -211,7 +222,7 @@ class MemorySessions:
 
 
 class Taking:
-    """A job that takes some time and then has read everything; `script` may make a run fail instead."""
+    """A job that takes some time and then has read everything and noted it; `error` makes a run fail instead."""
 
     def __init__(self, clock: SimulatedClock, *triggers: Trigger, id: str = "tidy", takes_s: float = 1.0) -> None:
         self.spec = JobSpec(id=id, summary="Take time", triggers=triggers, outputs=(f"{id}.md",))
@@ -220,6 +231,7 @@ class Taking:
         self.views: list[JobView] = []
         self.running = self.most_running = 0
         self.error: BaseException | None = None
+        self.most_lines = 10_000  # of its document
 
     async def run(self, view: JobView) -> JobResult:
         self.started.append(self._clock.now())
@@ -232,10 +244,12 @@ class Taking:
             self.running -= 1
         if self.error is not None:
             raise self.error
-        before = view.documents[f"{self.spec.id}.md"].text
-        read = "".join(f"{turn.number}\n" for turn in view.turns)
-        writes = (Write(path=f"{self.spec.id}.md", text=before + read),) if read else ()
-        return JobResult(summary="took time", read=len(view.turns), writes=writes)
+        lines = view.documents[f"{self.spec.id}.md"].text.splitlines()
+        lines += [str(turn.number) for turn in view.turns]
+        text = "".join(f"{line}\n" for line in lines[-self.most_lines :])
+        writes = (Write(path=f"{self.spec.id}.md", text=text),) if view.turns else ()
+        gone = tuple(lines[: -self.most_lines])
+        return JobResult(summary="took time", read=len(view.turns), writes=writes, removed=gone)
 
 
 @asynccontextmanager
