@@ -15,7 +15,8 @@ from bumble_core.errors import ModelMissing
 class PackagedModel:
     """A model file that ships inside a Python package. Sizes are in bytes.
 
-    `repeat_penalty` is llama.cpp's: what makes tokens of the last 64 less likely to come again; 1 changes nothing.
+    How it is asked, whatever a profile says: `repeat_penalty` is llama.cpp's, which makes the last 64 tokens less
+    likely to come again (1 changes nothing); above the temperature `hottest` a small model loses its thread.
     """
 
     name: str
@@ -25,6 +26,7 @@ class PackagedModel:
     size: int
     download_size: int
     repeat_penalty: float = 1.0
+    hottest: float = 2.0
 
     @property
     def remedy(self) -> str:
@@ -43,6 +45,7 @@ SMOLLM2 = PackagedModel(  # SmolLM2-135M-Instruct, Apache-2.0
     size=98_362_432,
     download_size=92_871_040,
     repeat_penalty=1.1,  # 14 of 14 replies ended before 1,000 tokens; without it 2 of 6 went in circles
+    hottest=0.2,  # its makers' own examples
 )
 PACKAGED = {SMOLLM2.name: SMOLLM2}
 

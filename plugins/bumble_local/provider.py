@@ -132,5 +132,6 @@ def _body(request: Request, model: str) -> dict[str, Any]:
     body["chat_template_kwargs"] = {"enable_thinking": request.profile.thinking}
     if packaged := PACKAGED.get(model):
         body["repeat_penalty"] = packaged.repeat_penalty
+        body["temperature"] = min(request.profile.temperature, packaged.hottest)
     repaired: dict[str, Any] = json.loads(encode_json(body))
     return repaired

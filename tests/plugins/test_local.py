@@ -6,10 +6,13 @@ import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bumble_local import LocalConfig, LocalPlugin, pull
+from bumble_local.engine import Engine
 from bumble_local.provider import LocalProvider
 
 from bumble_core.errors import ContextOverflow, InvalidRequest, ModelMissing
@@ -46,6 +49,22 @@ async def test_the_small_model_finds_an_end_where_it_would_go_in_circles() -> No
     async with running() as provider:
         _, completion = await ask(provider, asking(user("List ten fruits."), max_tokens=700))
     assert completion.finish == "stop"
+
+
+async def test_the_small_model_is_asked_no_hotter_than_it_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies: list[Mapping[str, Any]] = []
+
+    async def chat(engine: Engine, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
+        bodies.append(body)
+        yield {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]}
+
+    monkeypatch.setattr(Engine, "chat", chat)
+    async with running() as provider:
+        for temperature in (0.0, 0.7, 2.0):
+            asked = asking(user("Hi"))
+            hot = asked.profile.model_copy(update={"temperature": temperature})
+            await ask(provider, asked.model_copy(update={"profile": hot}))
+    assert [(body["temperature"], body["repeat_penalty"]) for body in bodies] == [(0.0, 1.1), (0.2, 1.1), (0.2, 1.1)]
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", "none"])
