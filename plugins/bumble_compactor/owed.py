@@ -67,7 +67,12 @@ class FlushOwed:
         parts = sections(found, {}, budget, self._counter, view.models[0])[:_SECTIONS_PER_RUN]
         for part in parts:
             extracted, _ = await extract(
-                self._inference, part.text, owner=view.run_id, purpose="job", models=view.models
+                self._inference,
+                part.text,
+                owner=view.run_id,
+                purpose="job",
+                models=view.models,
+                window=self._window,
             )
             facts += extracted
             covered = part.end
