@@ -23,9 +23,10 @@ from .errors import (
 )
 from .servers import Server
 
+# Read without regard to case. Compiled at the first failure, which most processes never see.
 # How the servers say that a request is too long, gathered from their sources and from reports of 2024 to 2026:
 # OpenAI and vLLM, llama.cpp, LM Studio, Ollama, Anthropic, Gemini, xAI, Groq, Mistral, Bedrock, SGLang, TGI.
-_OVERFLOW = re.compile(
+_OVERFLOW = (
     r"context[_ ]length[_ ]exceeded|context_window_exceeded|ContextWindowExceeded|exceed_context_size"
     r"|maximum context length|max(?:imum)? context (?:length|size|window)|maximum model length|maximum prompt length"
     r"|exceeds? (?:the )?(?:available |model'?s? )?context|context (?:size|window|length) (?:has been |was )?exceed"
@@ -33,36 +34,27 @@ _OVERFLOW = re.compile(
     r"|prompt is too long|prompt too long|input is too long|too long to fit into the model"
     r"|input token count.{0,40}exceeds|input tokens? exceeds?|exceeded model token limit|token limit exceeded"
     r"|exceeds the limit of \d+|reduce the length of the (?:messages|prompt)|too many tokens|too large for model with"
-    r"|`inputs` tokens \+ `max_new_tokens`|exceeds? max(?:_model_len|imum (?:number of )?(?:input )?tokens)",
-    re.IGNORECASE | re.DOTALL,
+    r"|`inputs` tokens \+ `max_new_tokens`|exceeds? max(?:_model_len|imum (?:number of )?(?:input )?tokens)"
 )
-_WINDOW = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"context (?:length|size|window)(?: of| is| limit(?: of)?)?(?: only)?\D{0,3}(\d[\d,]{2,})",
-        r"maximum (?:model|prompt) length (?:of|is) (\d[\d,]{2,})",
-        r"too large for model with (\d[\d,]{2,})",
-        r">\s*(\d[\d,]{2,}) maximum",
-        r"maximum number of (?:input )?tokens allowed \((\d[\d,]{2,})\)",
-        r"exceeds the limit of (\d[\d,]{2,})",
-        r"window (?:holds|of) (\d[\d,]{2,})",
-        r"must be <= (\d[\d,]{2,})",
-    )
+_WINDOW = (
+    r"context (?:length|size|window)(?: of| is| limit(?: of)?)?(?: only)?\D{0,3}(\d[\d,]{2,})",
+    r"maximum (?:model|prompt) length (?:of|is) (\d[\d,]{2,})",
+    r"too large for model with (\d[\d,]{2,})",
+    r">\s*(\d[\d,]{2,}) maximum",
+    r"maximum number of (?:input )?tokens allowed \((\d[\d,]{2,})\)",
+    r"exceeds the limit of (\d[\d,]{2,})",
+    r"window (?:holds|of) (\d[\d,]{2,})",
+    r"must be <= (\d[\d,]{2,})",
 )
-_FILTER = re.compile(
-    r"content[_ ](?:filter|policy|management)|responsibleai|moderation|was flagged|safety system", re.IGNORECASE
-)
-_NO_CREDIT = re.compile(
-    r"insufficient[_ ](?:quota|credit|balance|funds)|exceeded your current quota|billing", re.IGNORECASE
-)
-_NO_MODEL = re.compile(
+_FILTER = r"content[_ ](?:filter|policy|management)|responsibleai|moderation|was flagged|safety system"
+_NO_CREDIT = r"insufficient[_ ](?:quota|credit|balance|funds)|exceeded your current quota|billing"
+_NO_MODEL = (
     r"model[_ ]not[_ ]found|not_found_error|no such model|unknown model|invalid model|not a valid model"
-    r"|model\b.{0,120}\b(?:not found|does not exist|not exist|not available|not loaded)",
-    re.IGNORECASE | re.DOTALL,
+    r"|model\b.{0,120}\b(?:not found|does not exist|not exist|not available|not loaded)"
 )
-_TOO_LARGE_FOR_LIMIT = re.compile(r"request too large", re.IGNORECASE)
-_NO_PARAMETER = re.compile(r"unsupported param|param requires", re.IGNORECASE)  # llama.cpp, with the status 500
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TOO_LARGE_FOR_LIMIT = r"request too large"
+_NO_PARAMETER = r"unsupported param|param requires"  # llama.cpp, with the status 500
+_TITLE = r"<title[^>]*>(.*?)</title>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +99,17 @@ def failure(
 
 def _content_problem(status: int | None, said: _Said, text: str) -> InferenceError | None:
     if status in (None, 400, 403, 422) or (status or 0) >= 500:
-        if status != 403 and _OVERFLOW.search(said.all):
+        if status != 403 and _found(_OVERFLOW, said.all):
             return ContextOverflow(text, said.window or _window(said.message))
-        if _FILTER.search(said.all):
+        if _found(_FILTER, said.all):
             return Filtered(text)
-    if status == 413 or (status == 429 and _TOO_LARGE_FOR_LIMIT.search(said.message)):
+    if status == 413 or (status == 429 and _found(_TOO_LARGE_FOR_LIMIT, said.message)):
         return ContextOverflow(text, said.window or (_window(said.message) if status == 413 else None))
     return None
 
 
 def _account_problem(status: int | None, said: _Said, text: str, key_hint: str) -> InferenceError | None:
-    if status == 402 or (status in (None, 403, 429) and _NO_CREDIT.search(said.all)):
+    if status == 402 or (status in (None, 403, 429) and _found(_NO_CREDIT, said.all)):
         return AuthenticationError(f"{text}; the account behind the key has no credit left")
     if status in (401, 403) or (status is None and "authentication_error" in said.codes):
         return AuthenticationError(f"{text}; {key_hint}")
@@ -125,7 +117,7 @@ def _account_problem(status: int | None, said: _Said, text: str, key_hint: str) 
 
 
 def _request_problem(status: int | None, said: _Said, text: str, models: str) -> InferenceError | None:
-    if status in (None, 400, 404, 422) and _NO_MODEL.search(said.all):
+    if status in (None, 400, 404, 422) and _found(_NO_MODEL, said.all):
         return ModelMissing(f"{text}; {models}")
     if status is None:
         return InvalidRequest(text) if "invalid_request" in said.codes else None
@@ -133,7 +125,7 @@ def _request_problem(status: int | None, said: _Said, text: str, models: str) ->
         return InvalidRequest(f"{text}; check `base_url`, and the model: {models}")
     if status < 400:
         return InvalidRequest(f"{text}; `base_url` should name the address it redirects to")
-    if status == 501 or (status == 500 and _NO_PARAMETER.search(said.message)):
+    if status == 501 or (status == 500 and _found(_NO_PARAMETER, said.message)):
         return InvalidRequest(text)
     return InvalidRequest(text) if status < 500 and status not in (408, 429) else None
 
@@ -189,8 +181,12 @@ def _said(error: Mapping[str, object], message: str) -> _Said:
     )
 
 
+def _found(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.IGNORECASE | re.DOTALL)
+
+
 def _window(message: str) -> int | None:
-    found = next((match for pattern in _WINDOW if (match := pattern.search(message))), None)
+    found = next((match for pattern in _WINDOW if (match := _found(pattern, message))), None)
     return int(found[1].replace(",", "")) if found else None
 
 
@@ -206,5 +202,5 @@ def _plain(text: str) -> str:
     """Return a page's title in place of the page."""
     if text.lstrip()[:1] != "<":
         return text
-    title = _TITLE.search(text)
+    title = _found(_TITLE, text)
     return f"an HTML page titled “{title[1].strip()}”" if title else "an HTML page"
