@@ -256,8 +256,8 @@ async def test_a_connection_that_is_not_accepted_times_out() -> None:
             each.setblocking(False)
             each.connect_ex(full.getsockname())
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        provider = offered(base_url=url, connect_timeout_s=0.2, retry_attempts=1)["openai"]
-        _, error = await failing(provider.stream(request(), "m"))
+        async with closed_after(offered(base_url=url, connect_timeout_s=0.2, retry_attempts=1)["openai"]) as provider:
+            _, error = await failing(provider.stream(request(), "m"))
         for each in waiting:
             each.close()
     assert isinstance(error, TimedOut)
@@ -269,8 +269,8 @@ async def test_nobody_there_names_the_address_and_how_to_start_a_server() -> Non
     with socket.socket() as taken:  # bound and not listening: nobody else can get the port meanwhile
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        provider = offered(clock, base_url=f"http://127.0.0.1:{port}/v1")["openai"]
-        _, error = await failing(provider.stream(request(), "m"))
+        async with closed_after(offered(clock, base_url=f"http://127.0.0.1:{port}/v1")["openai"]) as provider:
+            _, error = await failing(provider.stream(request(), "m"))
     assert isinstance(error, Unreachable)
     assert f"127.0.0.1:{port}" in str(error)
     assert "llama-server" in str(error)
