@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from datetime import UTC, datetime
+from functools import reduce
 
 from ..errors import ContractError
 from ..history import repair
+from ..types.log import observed
 from ..types.messages import Message
 from ..types.turn import Turn, TurnInput
 from .database import transaction
@@ -98,8 +100,9 @@ def interrupt(connection: sqlite3.Connection, session_id: str, at: datetime) -> 
             added = tuple(message for message in repair(logged)[0] if message.id not in known)
             results = (result for message in logged for result in message.tool_results)
             said = tuple(result.said for result in results if result.said and result.status == "ok")
+            ordered = reduce(observed, logged + added, tuple[Message, ...]())
             turn = from_json(Turn, record, messages=[]).model_copy(
-                update={"messages": logged + added, "finished": at, "delivered": said}
+                update={"messages": ordered, "finished": at, "delivered": said}
             )
             _close(connection, key, turn, at)
             closed.append(turn.id)

@@ -77,6 +77,14 @@ def previews(log: tuple[Message, ...]) -> tuple[Preview, ...]:
     )
 
 
+def observed(log: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+    """Add a message; a result stands where the order of the calls before it wants it."""
+    if message.role != "tool":
+        return (*log, message)
+    calls = next((earlier.tool_calls for earlier in reversed(log) if earlier.role == "assistant"), ())
+    return with_result(log, message, calls)
+
+
 def with_result(messages: tuple[Message, ...], message: Message, calls: tuple[ToolCall, ...]) -> tuple[Message, ...]:
     """Add a result where the order of `calls` wants it among the results that came before it."""
     order: Mapping[str, int] = {call.id: place for place, call in enumerate(calls)}
