@@ -7,9 +7,8 @@ import gc
 import shutil
 import tempfile
 import threading
-from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,245 +16,175 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from bumble_core import InferenceError, Settings, ToolCall, ToolError, assemble, assistant, hookimpl
-from bumble_core.errors import ContextOverflow
 from bumble_core.loop import limits_of
-from bumble_core.testing import check_prefix, check_request
-from bumble_core.types.events import Compacted, Event, Inferred, TurnStarted
-from bumble_core.types.inference import Completion, Delta, ModelInfo, ModelRef, Request
 from tests.depth import examples
-from tests.pieces import Tools
-from tests.shipped import construct_shipped
+from tests.held import CALLS, MISHAPS, WORDS, Reply
+from tests.killable import DEADLINES_S, Kit, Process, SkippingLoop
+from tests.turn_laws import Laws
 
-EXAMPLES, STEPS_A_RUN = examples(18, 600), 50  # some 2 s of CPU a machine
+MACHINES, STEPS_A_MACHINE = examples(500, 5_000), 50
 TIMEOUT_S = examples(900, 10_800)  # on a machine that has other work to do
-REF = ModelRef(provider="scripted", model="model")
-SUMMARY = "Goal: to talk. Progress: much was said before, and nothing of it is lost."
-STEPS = ("text", "long", "empty", "cut", "malformed", "unknown", "misfit", "twin_ids", "error", "bug", "overflow")
-TOOLS = ("fine", "fails", "hangs", "floods", "says", "ends")
-
-
-def fine() -> str:
-    """Succeed."""
-    return "fine"
-
-
-def fails() -> str:
-    """Fail."""
-    raise ToolError("out of paper")
-
-
-async def hangs() -> str:
-    """Never answer."""
-    await asyncio.sleep(600)
-    return "late"
-
-
-def floods() -> str:
-    """Say far too much."""
-    return "flood " * 20_000
-
-
-CALLS = {
-    "fine": ("fine", {}),
-    "fails": ("fails", {}),
-    "hangs": ("hangs", {}),
-    "floods": ("floods", {}),
-    "says": ("say", {"message": "Half of it is done."}),
-    "ends": ("end_turn", {"reason": "done"}),
-}
-
-
-@dataclass
-class Plan:
-    """What the model does at one step; `stops` and `steers` happen while it is asked."""
-
-    kind: str
-    tools: tuple[str, ...] = ()
-    stops: bool = False
-    steers: bool = False
-
-
-PLANS = st.one_of(
-    st.builds(Plan, kind=st.sampled_from(STEPS)),
-    st.builds(Plan, kind=st.just("tools"), tools=st.lists(st.sampled_from(TOOLS), min_size=1, max_size=3).map(tuple)),
-    st.builds(Plan, kind=st.sampled_from(("text", "tools", "slow")), tools=st.just(("fine",)), stops=st.just(True)),
-    st.builds(Plan, kind=st.sampled_from(("text", "tools")), tools=st.just(("fine",)), steers=st.just(True)),
+MOST_OPEN = 3  # turns of a session, the queued ones too
+MEMORY = Path("/dev/shm")  # where what is synced costs nothing
+SESSIONS = st.sampled_from(("a", "b"))
+CALLED = st.lists(st.sampled_from(tuple(CALLS)), min_size=1, max_size=3).map(tuple)
+REPLIES = st.one_of(
+    st.builds(Reply, kind=st.sampled_from(WORDS + MISHAPS)), st.builds(Reply, kind=st.just("tools"), tools=CALLED)
 )
-
-
-class Model:
-    """Plays the plans of a turn, then answers in words; every request is held to the laws."""
-
-    name = "scripted"
-
-    def __init__(self) -> None:
-        self.plans: deque[Plan] = deque()
-        self.handle: Any = None
-        self.broken: list[str] = []
-        self.sessions: dict[str, str] = {}
-        self.before: dict[str, Request] = {}
-        self.asked = 0
-
-    async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        self._check(request)
-        if request.purpose != "turn":
-            yield Completion(message=assistant(SUMMARY), finish="stop", model=REF)
-            return
-        plan = self.plans.popleft() if self.plans else Plan("text")
-        if plan.steers and self.handle is not None:
-            self.handle.steer("one more thing")
-        if plan.stops and self.handle is not None:
-            self.handle.cancel()
-        yield Delta(text="draft")
-        await asyncio.sleep(0.01 if plan.kind == "slow" else 0)
-        yield self._completion(plan)
-
-    async def models(self) -> tuple[ModelInfo, ...]:
-        return (ModelInfo(ref=REF, is_default=True),)
-
-    @hookimpl
-    def bumble_providers(self) -> list[Any]:
-        return [self]
-
-    @hookimpl
-    def bumble_observers(self) -> list[Any]:
-        return [self]
-
-    def notify(self, event: Event) -> None:
-        match event:
-            case TurnStarted(input=input):
-                self.sessions[input.id] = input.session_id
-                self.asked = 0
-            case Compacted(turn_id=turn_id):
-                self.before.pop(self.sessions[turn_id], None)
-            case Inferred(request=request) if request.purpose == "turn":
-                self.asked += 1
-            case _:
-                pass
-
-    def _check(self, request: Request) -> None:
-        try:
-            check_request(request)
-            if request.purpose == "turn":
-                session = self.sessions[request.owner]
-                if (before := self.before.get(session)) is not None:
-                    check_prefix(before, request)
-                self.before[session] = request
-        except AssertionError as error:
-            self.broken.append(str(error))
-
-    def _completion(self, plan: Plan) -> Completion:
-        match plan.kind:
-            case "error":
-                raise InferenceError("no route to host")
-            case "bug":
-                raise KeyError("choices")
-            case "overflow":
-                raise ContextOverflow("too long", 1500)
-        calls = _calls(plan)
-        text = {"long": "word " * 400, "empty": "", "tools": "Let me see."}.get(plan.kind, "That is all.")
-        finish: Any = "length" if plan.kind == "cut" else "tool_calls" if calls else "stop"
-        return Completion(message=assistant(text, *calls), finish=finish, model=REF)
-
-
-def _calls(plan: Plan) -> list[ToolCall]:
-    match plan.kind:
-        case "cut":
-            return [ToolCall(name="fine")]
-        case "malformed":
-            return [ToolCall(name="fine", problem="the arguments are not JSON", raw='{"a":')]
-        case "unknown":
-            return [ToolCall(name="fin")]
-        case "misfit":
-            return [ToolCall(name="fine", arguments={"a": 1})]
-        case "twin_ids":
-            return [ToolCall(id="call_1", name="fine"), ToolCall(id="call_1", name="fails")]
-        case "tools":
-            return [ToolCall(name=name, arguments=dict(given)) for name, given in (CALLS[tool] for tool in plan.tools)]
-    return []
+TICKS = st.integers(0, 60)  # rounds of the event loop, about as many as a step takes
 
 
 class Conversations(RuleBasedStateMachine):
-    """One home, two sessions, and everything that can go wrong in a turn."""
+    """One home, two sessions, and everything that can go wrong in a turn; a rule is one event."""
 
-    @initialize()
-    def begin(self) -> None:
-        self.files, self.threads = _open_files(), threading.active_count()
-        self.folder = Path(tempfile.mkdtemp(prefix="bumble-machine-"))
-        self.runner, self.model = asyncio.Runner(), Model()
-        self.runtime = self._assembled()
+    def __init__(self, kit: Kit) -> None:
+        super().__init__()
+        self.kit, self.laws, self.numbers = kit, Laws(), count()
+        self.folder = Path(tempfile.mkdtemp(prefix="bumble-machine-", dir=MEMORY if MEMORY.is_dir() else None))
+        self.runner = asyncio.Runner(loop_factory=SkippingLoop)
+        self.process = self.started(self.folder / "home")
 
-    @rule(session=st.sampled_from(["a", "b"]), plans=st.lists(PLANS, max_size=5))
-    def turn(self, session: str, plans: list[Plan]) -> None:
-        self.model.plans = deque(plans)
-        turn = self.runner.run(self._turn(session))
-        limits = limits_of(self.runtime.settings)
-        assert turn.text or turn.error
-        assert self.model.asked <= limits.max_steps
-        assert turn.status in ("done", "capped", "failed", "cancelled")
-        calls = [call.id for message in turn.messages for call in message.tool_calls]
-        assert calls == [result.call_id for message in turn.messages for result in message.tool_results]
+    @rule(session=SESSIONS)
+    def say(self, session: str) -> None:
+        async def said() -> None:
+            if len(self.process.open_turns(session)) < MOST_OPEN:
+                self.process.say(session, self.words())
+            await self.process.settled()
 
-    @rule(session=st.sampled_from(["a", "b"]))
-    def endless(self, session: str) -> None:
-        """Every step calls a tool: the cap ends it."""
-        self.model.plans = deque(Plan("tools", ("fine", "fails")) for _ in range(30))
-        turn = self.runner.run(self._turn(session))
-        assert turn.status == "capped"
-        assert turn.text
+        self.run(said())
 
-    @rule()
-    def restart(self) -> None:
-        self.runner.run(self.runtime.aclose())
-        self.runtime = self._assembled()
+    @rule(session=SESSIONS)
+    def steer(self, session: str) -> None:
+        for turn in self.process.open_turns(session)[:1]:
+            turn.steer(self.words())
+
+    @rule(session=SESSIONS, kind=st.sampled_from(WORDS))
+    def reply_in_words(self, session: str, kind: str) -> None:
+        self.reply(session, Reply(kind))
+
+    @rule(session=SESSIONS, tools=CALLED, is_endless=st.sampled_from((False,) * 7 + (True,)))
+    def call_tools(self, session: str, tools: tuple[str, ...], is_endless: bool) -> None:
+        if is_endless:
+            self.run(self.never_stop(session, Reply("tools", tools)))
+        else:
+            self.reply(session, Reply("tools", tools))
+
+    @rule(session=SESSIONS, kind=st.sampled_from(MISHAPS))
+    def reply_badly(self, session: str, kind: str) -> None:
+        self.reply(session, Reply(kind))
+
+    @rule(session=SESSIONS, said=st.sampled_from(("fine", "fails")), place=st.integers(0, 2))
+    def end_a_call(self, session: str, said: str, place: int) -> None:
+        async def ended() -> None:
+            if working := self.process.held.working[session]:
+                working.pop(place % len(working)).set_result(said)
+            await self.process.settled()
+
+        self.run(ended())
+
+    @rule(session=SESSIONS, place=st.integers(0, MOST_OPEN - 1))
+    def cancel(self, session: str, place: int) -> None:
+        async def cancelled() -> None:
+            for turn in self.process.open_turns(session)[place : place + 1]:
+                turn.cancel()
+            await self.process.settled()
+
+        self.run(cancelled())
+
+    @rule(session=SESSIONS, reply=REPLIES, ticks=TICKS, how=st.sampled_from(("cancel", "cancel", "kill", "close")))
+    def end_in_a_step(self, session: str, reply: Reply, ticks: int, how: str) -> None:
+        """Cancel what there is of a session, or end the process, killed or closed, and begin another one."""
+        home = self.folder / f"home {next(self.numbers)}" if how == "kill" else self.process.home
+
+        async def ended() -> None:
+            await self.amid(session, reply, ticks)
+            if how == "kill":
+                await self.process.killed(home)
+                self.laws.killed()
+            elif how == "close":
+                await self.process.closed()
+            else:
+                await self.process.cancelled(session)
+            self.check_turns()
+
+        self.run(ended())
+        if how != "cancel":
+            self.process = self.started(home)
+
+    @rule(which=st.sampled_from(("tool", "tool", "tool", "turn")))
+    def let_time_pass(self, which: str) -> None:
+        self.run(self.process.time_passes(DEADLINES_S[which] + 1, ends_turns=which == "turn"))
 
     @invariant()
     def laws_hold(self) -> None:
-        assert self.model.broken == []
+        assert self.laws.broken == []
+        self.check_turns()
 
     def teardown(self) -> None:
-        if not hasattr(self, "runner"):
-            return
         try:
-            for session in ("a", "b"):
-                self.model.plans.clear()
-                turn = self.runner.run(self._turn(session))
-                assert (turn.status, turn.text) == ("done", "That is all.")
-            self.runner.run(self.runtime.aclose())
-            assert self.runner.run(_tasks()) == []
-            assert self.model.broken == []
+            self.run(self.ending())
         finally:
             self.runner.close()
             shutil.rmtree(self.folder)
-        _wait_for(lambda: threading.active_count() <= self.threads)
-        gc.collect()
-        assert _open_files() <= self.files
 
-    async def _turn(self, session: str) -> Any:
-        self.model.handle = self.runtime.start("and now?", session=session)
-        return await self.model.handle.result()
+    async def ending(self) -> None:
+        """Whatever has happened, the next turn works, all is on disk and nothing is left behind."""
+        for session in ("a", "b"):
+            await self.process.cancelled(session)
+        self.check_turns()
+        for session in ("a", "b"):
+            await self.process.asked(session, self.words())
+            self.process.answered(session, Reply("text"))
+        await self.process.settled()
+        last = [turn.ended.result() for turn in self.process.ended()]
+        assert [(turn.status, turn.text) for turn in last] == [("done", "That is all.")] * 2
+        for session in ("a", "b"):
+            kept = self.process.runtime.sessions
+            view = (await kept.resume(session)).view
+            self.laws.check_log(session, await kept.turns(session_id=session), view)
+        await self.process.closed()
+        assert [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+        assert self.laws.broken == []
 
-    def _assembled(self) -> Any:
-        history = {"compaction_protect_last_n": 4}
-        found = Settings.model_validate(
-            {
-                "agent": {"models": ["scripted:model"]},
-                "home": self.folder / "home",
-                "cognition": {"max_context_tokens": 3000, "history_compression": history},
-                "tools": {"timeout_s": 0.02, "max_output_chars": 1500},
-            }
-        )
-        shipped = construct_shipped("router", "judge", "compactor", "jobs", "talk")
-        plugins = {**shipped, "scripted": self.model, "own": Tools(fine, fails, hangs, floods)}
-        return assemble(found, plugins=plugins, discovers=False, run_jobs=False)
+    def run(self, what: Coroutine[Any, Any, None]) -> None:
+        self.runner.run(what)
 
+    def reply(self, session: str, reply: Reply) -> None:
+        async def replied() -> None:
+            await self.process.asked(session, self.words())
+            self.process.answered(session, reply)
+            await self.process.settled()
 
-async def _tasks() -> list[str]:
-    own = asyncio.current_task()
-    return [task.get_name() for task in asyncio.all_tasks() if task is not own]
+        self.run(replied())
+
+    async def never_stop(self, session: str, reply: Reply) -> None:
+        """Reply the same until the turn ends: the cap ends it, or a call of `end_turn` does."""
+        await self.process.asked(session, self.words())
+        (turn, *_) = self.process.open_turns(session)
+        while not turn.ended.done():
+            self.process.answered(session, reply)
+            await self.process.settled()
+            await self.process.worked(session)
+        assert turn.ended.result().status in ("capped", "done")
+
+    async def amid(self, session: str, reply: Reply, ticks: int) -> None:
+        """Let the model reply, and come back while the turn goes on with that."""
+        await self.process.asked(session, self.words())
+        self.process.answered(session, reply)
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+
+    def check_turns(self) -> None:
+        for turn in self.process.ended():
+            self.laws.check_turn(turn.ended.result(), turn.steered, limits_of(self.process.runtime.settings))
+
+    def started(self, home: Path) -> Process:
+        return self.kit.process(home, self.laws)
+
+    def words(self) -> str:
+        return f"{next(self.numbers):04}: and now?"
 
 
 def _open_files() -> int:
@@ -273,14 +202,17 @@ def _wait_for(fact: Callable[[], bool]) -> None:
 
 @pytest.mark.timeout(TIMEOUT_S)
 def test_the_laws_hold_whatever_happens_in_a_turn() -> None:
-    quiet = structlog.testing.capture_logs()
-    with quiet:
+    files, threads, kit = _open_files(), threading.active_count(), Kit()
+    with structlog.testing.capture_logs():
         run_state_machine_as_test(
-            Conversations,
+            lambda: Conversations(kit),
             settings=settings(
-                max_examples=EXAMPLES,
-                stateful_step_count=STEPS_A_RUN,
+                max_examples=MACHINES,
+                stateful_step_count=STEPS_A_MACHINE,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
             ),
         )
+    _wait_for(lambda: threading.active_count() <= threads)
+    gc.collect()
+    assert _open_files() <= files
