@@ -19,6 +19,7 @@ _TURNS = 8
 _MOST_COUNTS = 50
 _LONGEST_REASON = 100  # characters of why a call failed or a turn was sent back
 _MOST_TOOLS = 8
+_SURE = 0.9  # of talk: a greeting reaches 0.99, a short message without any other sign 0.7
 
 
 class Recently:
@@ -46,7 +47,10 @@ class Recently:
 
 
 class SelfModel:
-    """What the agent should know of itself before it promises anything."""
+    """What the agent should know of itself before it promises anything.
+
+    Talk promises nothing, and a small model answers a greeting with whatever it is shown beside it.
+    """
 
     placement: Literal["system", "turn"] = "turn"
     place = 60
@@ -58,7 +62,8 @@ class SelfModel:
         return turn.input.id
 
     async def render(self, turn: TurnContext) -> str:
-        if not self._chars:
+        is_talk = turn.route.label == "CHAT" and turn.route.confidence >= _SURE
+        if is_talk or not self._chars:
             return ""
         await self._recently.catch_up(self._sessions)
         lines = (_tools(self._recently.turns), _endings(self._recently.turns), self._review())
@@ -101,8 +106,9 @@ def _endings(turns: deque[Turn]) -> str:
     counts = Counter(turn.status for turn in turns)
     told = ", ".join(f"{counts[status]} {status}" for status in sorted(counts))
     refused = [verdict for turn in turns for verdict in turn.verdicts if _sent_back(verdict)]
-    back = f" You were sent back {len(refused)} times, the last time: {_quoted(refused[-1].reason)}." if refused else ""
-    return f"Your last {len(turns)} turns: {told}.{back}"
+    times = "once" if len(refused) == 1 else f"{len(refused)} times, the last time"
+    back = f" You were sent back {times}: {_quoted(refused[-1].reason)}." if refused else ""
+    return f"Your last {f'{len(turns)} turns' if len(turns) > 1 else 'turn'}: {told}.{back}"
 
 
 def _sent_back(verdict: Verdict) -> bool:

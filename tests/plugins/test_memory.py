@@ -207,7 +207,7 @@ def plant() -> str:
 
 
 async def lived(home: Path) -> Runtime:
-    """Return an agent for which one tool worked, another failed, and whose words were once sent back."""
+    """Return an agent for which one tool worked and another failed."""
     replies = [calls("dig"), calls("dig"), calls("plant"), assistant("It did not work."), assistant("Done.")]
     built, _ = remembering(home, *replies, plugins={"garden": Tools(dig, tool(plant))})
     async with built:
@@ -217,9 +217,17 @@ async def lived(home: Path) -> Runtime:
 
 async def test_the_agent_knows_which_tools_worked_and_failed_also_after_a_restart(tmp_path: Path) -> None:
     await lived(tmp_path)
-    _, tail = await shown(tmp_path, "hi", {})
+    _, tail = await shown(tmp_path, "dig a hole", {})
     assert "dig 2 ok; plant 0 ok, 1 failed (last: " in tail
     assert "the ground is frozen and hard" in tail
+
+
+async def test_the_agent_knows_that_it_was_sent_back(tmp_path: Path) -> None:
+    built, _ = remembering(tmp_path, assistant(""), assistant("It is dug."), assistant("DONE: it is"))
+    async with built:
+        await built.answer("dig a hole")
+    _, tail = await shown(tmp_path, "dig a hole", {})
+    assert "Your last turn: 1 done. You were sent back once: " in tail
 
 
 async def test_what_happened_in_this_process_is_known_without_reading_it_again(tmp_path: Path) -> None:
@@ -235,8 +243,8 @@ async def test_turns_of_another_process_are_noticed(tmp_path: Path) -> None:
     async with built:
         await built.answer("hi")
         await lived(tmp_path)
-        await built.answer("hi", session="mine")
-        await built.answer("hi", session="mine")
+        await built.answer("dig a hole", session="mine")
+        await built.answer("dig another", session="mine")
     assert "plant 0 ok, 1 failed" in script.requests[-1].tail
 
 
@@ -256,9 +264,15 @@ async def test_turns_of_another_process_are_noticed(tmp_path: Path) -> None:
     ids=["pass", "with-issues", "by-hand"],
 )
 async def test_the_last_review_is_shown_with_its_issues(tmp_path: Path, review: str, told: str) -> None:
-    _, tail = await shown(tmp_path, "hi", {"cognition/state/verification_review.md": review})
+    _, tail = await shown(tmp_path, "dig a hole", {"cognition/state/verification_review.md": review})
     assert told in tail
     assert "All is well" not in tail
+
+
+async def test_talk_is_not_told_how_the_work_went(tmp_path: Path) -> None:
+    await lived(tmp_path)
+    tails = [(await shown(tmp_path, text, {}))[1] for text in ("dig a hole", "good morning!")]
+    assert ["how you did lately" in tail for tail in tails] == [True, False]
 
 
 async def test_an_empty_memory_adds_nothing(tmp_path: Path) -> None:
