@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import click
 
@@ -17,6 +19,8 @@ from .jobs_ahead import moment_of, simulate
 from .jobs_shown import OUTLOOK, RUN, outlook_row, record_lines, run_row
 from .options import Common, Invocation, common_options, shared_options
 from .output import print_json, print_rows, tell
+
+T = TypeVar("T")
 
 _OUTCOMES = ("success", "failure", "skipped", "interrupted")
 _LOOK_EVERY_S = 1.0
@@ -57,7 +61,7 @@ def run(common: Common, job: str) -> int:
         say(f"running {job}; Ctrl-C interrupts it")
         return await runtime.parts.execute(job, Cause(trigger="manual", reason="asked for on the command line"))
 
-    record = with_runtime(common, work)
+    record = _with_jobs(common, work)
     _print(record, common)
     return exit_codes.FINE if record.outcome == "success" else exit_codes.FAILED
 
@@ -77,7 +81,7 @@ def runs(common: Common, job: str | None, outcome: str | None, since: str | None
             _known(job, runtime)
         return await runtime.ledger.runs(job, None if outcome or begin else limit)
 
-    found = [each for each in with_runtime(common, work) if outcome in {None, each.outcome}]
+    found = [each for each in _with_jobs(common, work) if outcome in {None, each.outcome}]
     found = [each for each in found if begin is None or each.started >= begin][:limit]
     if common.as_json:
         print_json([record.model_dump(mode="json") for record in found])
@@ -90,7 +94,7 @@ def runs(common: Common, job: str | None, outcome: str | None, since: str | None
 @common_options("config", "home", "json")
 def show(common: Common, run: str) -> None:
     """Print the record of a run; the beginning of its id is enough."""
-    _print(with_runtime(common, lambda runtime: _record(runtime, run)), common)
+    _print(_with_jobs(common, lambda runtime: _record(runtime, run)), common)
 
 
 @jobs.command("undo")
@@ -105,7 +109,7 @@ def undo(common: Common, run: str) -> None:
         undone = await Undoing(parts.execute.applying, parts.ledger, parts.clock).undo(record)
         return record.model_copy(update={"changes": undone})
 
-    record = with_runtime(common, work)
+    record = _with_jobs(common, work)
     if common.as_json:
         print_json([change.model_dump(mode="json") for change in record.changes])
     else:
@@ -116,7 +120,7 @@ def undo(common: Common, run: str) -> None:
 @common_options("config", "home", "json")
 def watch(common: Common) -> None:
     """Print each run as it starts and ends, whoever runs it, until Ctrl-C."""
-    with_runtime(common, lambda runtime: _follow(runtime, common))
+    _with_jobs(common, lambda runtime: _follow(runtime, common))
 
 
 jobs.add_command(simulate)
@@ -147,7 +151,17 @@ def _show_all(common: Common) -> None:
         seen = {row[0] for row in rows}
         return rows + [(job, "off", None, None, "disabled") for job in runtime.parts.execute.specs if job not in seen]
 
-    print_rows(OUTLOOK, with_runtime(common, work), as_json=common.as_json, empty="No plugin offers a job.")
+    print_rows(OUTLOOK, _with_jobs(common, work), as_json=common.as_json, empty="No plugin offers a job.")
+
+
+def _with_jobs(common: Common, work: Callable[[Runtime], Awaitable[T]]) -> T:
+    """Do `work` with a runtime whose ledger calls no run of a dead process `running`."""
+
+    async def mended(runtime: Runtime) -> T:
+        await runtime.ledger.interrupt(runtime.parts.clock.now())
+        return await work(runtime)
+
+    return with_runtime(common, mended)
 
 
 def _known(job: str, runtime: Runtime) -> None:

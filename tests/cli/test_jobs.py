@@ -17,6 +17,9 @@ from tests.cli.talker import with_owl
 from tests.installed import Installed
 
 KEEPER = """
+import asyncio
+import sys
+
 from bumble_core import hookimpl
 from bumble_core.types.jobs import Cron, JobResult, JobSpec, TurnsSince, When, Write
 
@@ -28,6 +31,9 @@ class Diary:
     async def run(self, view):
         if any("fail" in turn.messages[0].text for turn in view.turns):
             raise ValueError("a turn that nobody can count")
+        if any("hang" in turn.messages[0].text for turn in view.turns):
+            print("it hangs", file=sys.stderr, flush=True)
+            await asyncio.sleep(60)
         text = view.documents["diary.md"].text + "".join(f"- turn {turn.number}\\n" for turn in view.turns)
         return JobResult(summary=f"counted {len(view.turns)}", read=len(view.turns),
                          writes=(Write(path="diary.md", text=text),))
@@ -125,6 +131,18 @@ def test_run_that_fails_says_why_and_the_status_too(machine: Installed) -> None:
     failed = machine.bumble("jobs", "runs", "--outcome", "failure", "--since", "1h").out
     assert "ValueError" in failed
     assert "success" not in failed
+
+
+def test_run_whose_process_was_killed_is_not_called_running(machine: Installed) -> None:
+    machine.bumble("run", "say hang")
+    command, pipe = machine.command("jobs", "run", "diary"), subprocess.PIPE
+    with subprocess.Popen(command, cwd=machine.work, env=machine.environment, stderr=pipe, text=True) as process:
+        assert process.stderr is not None
+        assert any(line == "it hangs\n" for line in process.stderr)
+        assert diary(machine)["state"] == "running"
+        process.kill()
+    row = diary(machine)
+    assert (row["state"], row["last_run"].split()[0]) == ("waiting", "interrupted")
 
 
 @pytest.mark.parametrize(
