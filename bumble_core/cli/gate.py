@@ -23,6 +23,7 @@ from .error_rates import Group, Judgement, Rate, group, groups
 from .labelled import SPLITS, LabelledTurn, context_of, read_set, shipped_set
 from .options import Common, common_options, shared_options
 from .output import Cell, print_json, print_rows, tell
+from .reached import reached
 from .turns import ModelName, models_for
 
 _COLUMNS = ("group", "turns", "false_accepts", "false_rejects", "accept_all", "reject_without_work")
@@ -104,6 +105,8 @@ async def _measure(
 ) -> tuple[Judgement, ...]:
     async with runtime:
         models = (_UNASKED,) if wanted.policy == "heuristics" else await _models(runtime, wanted)
+        if wanted.policy != "heuristics":
+            await reached(runtime.parts.meter, models)
         judgements: list[Judgement] = []
         for turn in turns:
             judgements.append(await judged(runtime, turn, models, wanted.policy))

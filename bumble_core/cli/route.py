@@ -26,6 +26,7 @@ from .entry import configuration
 from .labelled_messages import SPLITS, LabelledMessage, read_messages, shipped_messages
 from .options import Common, common_options, shared_options
 from .output import Cell, print_json, print_rows, tell
+from .reached import reached
 from .route_figures import Decision, Figures, baselines, figures, grouped
 from .turns import ModelName
 
@@ -133,6 +134,8 @@ async def _decided(
 ) -> list[Decision]:
     decisions: list[Decision] = []
     async with runtime:
+        if model is not None:
+            await reached(runtime.parts.meter, (model,))
         for message in messages:
             decisions.append(await _routed(runtime, message, model))
             if model and not quiet and len(decisions) % _EVERY == 0 and sys.stderr.isatty():

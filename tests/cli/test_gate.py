@@ -205,6 +205,7 @@ def test_anybodys_judge_is_scored_on_anybodys_set(installed: Installed, tmp_path
     [
         (("--judge", "nobody", "--policy", "heuristics"), "stages.judge"),
         (("--set", "nowhere"), "no labelled turns"),
+        (("--model", "nobody:wise"), "nobody"),
     ],
 )
 def test_what_cannot_be_measured_is_one_line(installed: Installed, options: tuple[str, ...], said: str) -> None:

@@ -56,6 +56,11 @@ def test_a_broken_line_of_a_set_is_named(installed: Installed, tmp_path: Path) -
     assert (result.status, "own.jsonl:1: language: Field required" in result.err) == (1, True)
 
 
+def test_a_model_that_cannot_be_asked_is_an_error_and_no_table(installed: Installed) -> None:
+    result = with_owl(installed).bumble("route", "evaluate", "--model", "olw:wise")
+    assert (result.status, result.out, "olw" in result.err) == (1, "", True)
+
+
 def test_a_folder_without_messages_is_an_error(installed: Installed, tmp_path: Path) -> None:
     result = installed.bumble("route", "evaluate", "--set", str(tmp_path))
     assert (result.status, "no labelled messages" in result.err) == (1, True)
