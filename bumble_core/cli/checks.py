@@ -138,7 +138,7 @@ def configured_models(settings: Settings) -> tuple[ModelRef, ...]:
 def _provider(listed: Listed, *, is_needed: bool) -> Check:
     name = f"provider {listed.provider}"
     if not listed.problem:
-        return Check(name=name, state="fine", result=f"answers, {len(listed.models)} models")
+        return Check(name=name, state="fine", result=f"answers, models: {len(listed.models)}")
     remedy = f"see the settings of `plugins.{listed.provider}`"
     if isinstance(listed.error, AuthenticationError):
         remedy = "set a key that the server accepts"
