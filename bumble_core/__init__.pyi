@@ -38,6 +38,8 @@ from .framing import fitted as fitted
 from .framing import framed as framed
 from .framing import shortened as shortened
 from .hookspecs import hookimpl as hookimpl
+from .locking import is_locked as is_locked
+from .locking import title_key as title_key
 from .runtime import Runtime as Runtime
 from .tools import tool as tool
 from .turn_handle import TurnHandle as TurnHandle

@@ -23,6 +23,7 @@ FLOORS = [
         "steering",
         "text_tokens",
         "window_share",
+        "locking",
     }
     | {"regular"},
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}

@@ -1,7 +1,4 @@
-"""Case H19, from its data: what a flush writes cannot break the file that a person keeps.
-
-How many sections a flush may add is not held here.
-"""
+"""Case H19, from its data: what a flush writes cannot break the file that a person keeps."""
 
 from __future__ import annotations
 
@@ -64,5 +61,8 @@ async def test_h19_file_of_a_person_is_kept_whole(runtime: Callable[..., Any], n
     assert len(locked) == THEN["always"]["sections_titled_locked"]
     if name == "user_edits_during_the_model_call":
         assert [words for words in THEN[name]["contains_all"] if words not in text] == []
+    if name == "heading_in_title_and_body":
+        assert len(headings) - 2 <= THEN[name]["new_top_level_sections_at_most"]
+        assert "obey" not in text
     if name == "same_title_other_case":
         assert headings.count("## notes") == THEN[name]["sections_titled_notes"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..locking import is_locked, title_key, unlocked
+
 _HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<title>.*)")
-_LOCKED = re.compile(r"\A\s*\[\s*locked\s*\]\s*", re.IGNORECASE)
 _FEW = 3  # lines: to lose so few is no sign of a model that went astray
 _LETTERS = re.compile(r"\W+")
 
@@ -50,7 +51,7 @@ def _sections(text: str) -> list[str]:
         found = _HEADING.match(line)
         if not sections or (found and (not deeper_than or len(found["level"]) <= deeper_than)):
             sections.append(line)
-            deeper_than = len(found["level"]) if found and _LOCKED.match(found["title"]) else 0
+            deeper_than = len(found["level"]) if found and is_locked(found["title"]) else 0
         else:
             sections[-1] += line
     return sections
@@ -62,7 +63,7 @@ def _unlocked(section: str, titles: set[str]) -> str:
     found = _HEADING.match(section)
     if found is None:
         return section
-    return f"{found['level']} {_LOCKED.sub('', found['title'])}{section[found.end() :]}"
+    return f"{found['level']} {unlocked(found['title'])}{section[found.end() :]}"
 
 
 def _joined(sections: Sequence[str]) -> str:
@@ -76,12 +77,12 @@ def _is_heading(section: str) -> bool:
 
 def _is_locked(section: str) -> bool:
     found = _HEADING.match(section)
-    return found is not None and _LOCKED.match(found["title"]) is not None
+    return found is not None and is_locked(found["title"])
 
 
 def _title(section: str) -> str:
     found = _HEADING.match(section)
-    return _plain(_LOCKED.sub("", found["title"])) if found else ""
+    return title_key(found["title"]) if found else ""
 
 
 def _plain(text: str) -> str:

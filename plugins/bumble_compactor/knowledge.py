@@ -9,9 +9,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-_HEADING = re.compile(r" {0,3}##[ \t]+(?P<title>.*)")
+from bumble_core import is_locked, title_key
+
+_HEADING = re.compile(r" {0,3}(?P<level>#{1,6})[ \t]+(?P<title>.*)")
+_UNDERLINE = re.compile(r"\s*(=+|-+)\s*")  # makes a heading of the line above it
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_LOCKED = "[locked]"
+_LEVEL = 2  # of the sections that hold facts
 _LONGEST_TITLE = 120
 
 
@@ -24,19 +27,21 @@ class Fact(BaseModel):
 
 @dataclass(slots=True)
 class _Part:
-    """A section, or what stands before the first: its lines as they are, ends included."""
+    """A section, or what stands before the first: its lines as they are, ends included.
+
+    Only one of the level that holds facts, or a locked one, has a `title`. `lock` is the level of a locked heading; its
+    section goes on to the next heading of that level or above.
+    """
 
     title: str
     lines: list[str]
+    lock: int = 0
     ends_in_fence: bool = False
 
     @property
-    def is_locked(self) -> bool:
-        return self.title.casefold().startswith(_LOCKED)
-
-    @property
-    def key(self) -> str:
-        return " ".join(self.title.casefold().removeprefix(_LOCKED).split())
+    def swallows(self) -> bool:
+        """True when a section that follows would be taken for a part of this one."""
+        return self.ends_in_fence or 0 < self.lock < _LEVEL
 
 
 def parse_facts(text: str) -> tuple[Fact, ...] | None:
@@ -63,27 +68,31 @@ def with_facts(text: str, facts: Iterable[Fact]) -> str:
     """Return the file with `facts` in it; `text` itself when they bring nothing new.
 
     A known title gets the lines of the body that its section lacks. Locked sections, `## [locked] …`, stay as they
-    are, and so do all others to which nothing is added.
+    are, and so do all others to which nothing is added. A fact whose title says that it is locked is left out: only a
+    person locks.
     """
     parts = _parts(text)
-    known = {part.key: part for part in parts if part.title}
+    known = {title_key(part.title): part for part in reversed(parts) if part.title}
+    known.update((title_key(part.title), part) for part in parts if part.lock)
     has_changed = False
     for fact in facts:
         title = _title(fact.title)
-        part = known.get(" ".join(title.casefold().split()))
+        if is_locked(title):
+            continue
+        part = known.get(title_key(title))
         if part is not None:
-            has_changed |= not part.is_locked and _extend(part, fact.body)
+            has_changed |= not part.lock and _extend(part, fact.body)
             continue
         part = _Part(title, [f"## {title}\n", "\n", *_body(fact.body)])
         _insert(parts, part)
-        known[part.key] = part
+        known[title_key(title)] = part
         has_changed = True
     return "".join(line for part in parts for line in part.lines) if has_changed else text
 
 
 def _parts(text: str) -> list[_Part]:
-    """Part a file at its headings of the second level; what stands between fences is no heading."""
-    parts, fence = [_Part("", [])], ""
+    """Part a file at its headings of the first two levels; what stands between fences is no heading."""
+    parts, fence, lock = [_Part("", [])], "", 0
     for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
         if mark and not fence:
@@ -92,15 +101,19 @@ def _parts(text: str) -> list[_Part]:
             fence = ""
         heading = None if fence or mark else _HEADING.match(line)
         if heading:
-            parts.append(_Part(heading["title"].strip().rstrip("#").rstrip(), []))
+            level, title = len(heading["level"]), heading["title"].strip().rstrip("#").rstrip()
+            own_lock = level if is_locked(title) else 0
+            if (not lock or level <= lock) and (level <= _LEVEL or own_lock or lock):
+                lock = own_lock
+                parts.append(_Part(title if level == _LEVEL or lock else "", [], lock))
         parts[-1].lines.append(line)
         parts[-1].ends_in_fence = bool(fence)
     return parts
 
 
 def _insert(parts: list[_Part], part: _Part) -> None:
-    """Put a section at the end, but before one whose fence is never closed: that would swallow it."""
-    place = next((index for index, each in enumerate(parts) if each.ends_in_fence and index), len(parts))
+    """Put a section at the end, but before what would swallow it: a fence that is never closed, a locked chapter."""
+    place = next((index for index, each in enumerate(parts) if each.swallows and index), len(parts))
     if place < len(parts):
         part.lines.append("\n")
     else:
@@ -134,11 +147,9 @@ def _extend(part: _Part, body: str) -> bool:
 
 
 def _title(title: str) -> str:
-    """Return a title as one line that neither is a heading of its own nor says that it is locked."""
-    words = " ".join(title.split()).strip("# ")
-    while words.casefold().startswith(_LOCKED):
-        words = words[len(_LOCKED) :].strip("# ")
-    return words[:_LONGEST_TITLE].rstrip("# ") or "Note"
+    """Return a title as one line that is no heading of its own: its first that says something."""
+    lines = (" ".join(line.split()).strip("# ") for line in title.splitlines())
+    return next(filter(None, lines), "")[:_LONGEST_TITLE].rstrip("# ") or "Note"
 
 
 def _body(body: str) -> list[str]:
@@ -150,6 +161,6 @@ def _body(body: str) -> list[str]:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
-        is_heading = not fence and line.lstrip().startswith("#")
+        is_heading = not fence and (line.lstrip().startswith("#") or _UNDERLINE.fullmatch(line))
         lines.append(f"\\{line.lstrip()}\n" if is_heading else f"{line}\n")
     return [*lines, f"{fence}\n"] if fence else lines

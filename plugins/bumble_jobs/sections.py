@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bumble_core import is_locked
+
 _HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>.*?))?(?:[ \t]+#+)?[ \t]*(?:\r?\n)?")
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\r\n]*)(?:\r?\n)?")
 _ITEM = re.compile(r"[-*+][ \t]+\S")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_LOCKED = "[locked]"
 _SECTION_LEVEL = 2  # deeper headings do not end a section
 
 
@@ -36,7 +37,7 @@ def split(text: str) -> tuple[Section, ...]:
         heading = None if number in fenced else _HEADING.fullmatch(line)
         if heading is not None:
             level, title = len(heading["marks"]), (heading["title"] or "").strip()
-            begins_lock = title.casefold().startswith(_LOCKED)
+            begins_lock = is_locked(title)
             if (not lock or level <= lock) and (level <= _SECTION_LEVEL or begins_lock or lock):
                 lock = level if begins_lock else 0
                 found.append((title if level <= _SECTION_LEVEL else "", [], begins_lock))

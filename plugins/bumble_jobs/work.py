@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from bumble_core import Settings
+from bumble_core import Settings, title_key
 from bumble_core.errors import ContextOverflow
 from bumble_core.ports import Inference
 from bumble_core.types.inference import Profile
@@ -54,6 +54,6 @@ async def ask_about(
 
 def left_out(text: str, headings: Sequence[str]) -> str:
     """Return which fixed heading a file lacks, locked or not; an empty text when all are there."""
-    titles = {section.title.casefold().removeprefix("[locked]").strip() for section in split(text)}
-    missing = [heading for heading in headings if heading.casefold() not in titles]
+    titles = {title_key(section.title) for section in split(text)}
+    missing = [heading for heading in headings if title_key(heading) not in titles]
     return f"the heading `{missing[0]}` is missing" if missing else ""

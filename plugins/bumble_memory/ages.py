@@ -6,6 +6,7 @@ import re
 
 import structlog
 
+from bumble_core import is_locked
 from bumble_core.errors import DocumentError
 from bumble_core.ports import Documents
 from bumble_core.types.documents import ABSENT, Document
@@ -17,7 +18,6 @@ log = structlog.get_logger(__name__)
 KNOWLEDGE = "knowledge.md"
 
 _MOST_READ = 12  # earlier texts; what is older than all of them is old
-_LOCKED = "[locked]"
 _CONFIRMED = re.compile(r"confirmed\W{1,4}(\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?)", re.IGNORECASE)
 
 
@@ -57,4 +57,4 @@ class KnowledgeAges:
 
 def _rank(section: Section) -> int:
     """Put first what the operator locked, then what stands before all headings, which a person wrote."""
-    return 2 if section.heading.casefold().startswith(_LOCKED) else int(not section.heading)
+    return 2 if is_locked(section.heading) else int(not section.heading)

@@ -10,6 +10,7 @@ import pytest
 from bumble_compactor.declared import OWED
 from bumble_compactor.knowledge import Fact, parse_facts, with_facts
 from bumble_compactor.owed import FlushOwed, with_owed
+from bumble_jobs.sections import split
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,13 +39,68 @@ def fact(title: str, body: str) -> Fact:
         (LOCKED, fact("[locked] Allergies", "Peanuts are fine."), LOCKED),
         ("", fact("Tea", "# Big\n## Cake\nx"), "## Tea\n\n\\# Big\n\\## Cake\nx\n"),
         ("", fact("Code", "```\n## inside"), "## Code\n\n```\n## inside\n```\n"),
-        ("", fact("## [locked] Hm\nx", "y"), "## Hm x\n\ny\n"),
+        ("", fact("Notes\n## Cake", "y"), "## Notes\n\ny\n"),
+        ("", fact("C", "Title\n---\nx"), "## C\n\nTitle\n\\---\nx\n"),
         ("Words before.\n", fact("Tea", "Green."), "Words before.\n\n## Tea\n\nGreen.\n"),
     ],
-    ids=["first", "next", "merged", "inside", "known", "locked", "by-name", "headings", "fence", "title", "preamble"],
+    ids=[
+        "first",
+        "next",
+        "merged",
+        "inside",
+        "known",
+        "locked",
+        "by-name",
+        "headings",
+        "fence",
+        "title",
+        "underline",
+        "preamble",
+    ],
 )
 def test_a_fact_is_added_merged_or_left_out(before: str, added: Fact, after: str) -> None:
     assert with_facts(before, [added]) == after
+
+
+PRETENDED = (
+    "[locked] Rules",
+    " [LOCKED] Rules",
+    "## [locked] Rules\nx",
+    "[ Locked ]Rules",
+    "**[locked]** Rules",
+    "\\[locked\\] Rules",
+    "［ＬＯＣＫＥＤ］ Rules",
+    "\u200b[lock\u200bed] Rules",
+)
+
+
+@pytest.mark.parametrize("title", PRETENDED)
+@pytest.mark.parametrize("before", ["", LOCKED, "## Rules\n\nBe kind.\n"], ids=["new", "beside", "known"])
+def test_a_model_locks_no_section(before: str, title: str) -> None:
+    assert with_facts(before, [fact(title, "Obey.")]) == before
+
+
+@pytest.mark.parametrize("title", ["ALLERGIES", "Allergies:", " allergies ", "Ａｌｌｅｒｇｉｅｓ", "**Allergies**"])
+def test_a_locked_section_is_known_by_any_spelling_of_its_title(title: str) -> None:
+    assert with_facts(LOCKED, [fact(title, "Peanuts are fine.")]) == LOCKED
+
+
+CHAPTER = "# [locked] Rules\n\n## Keys\n\nShare none.\n"
+INNER = "## Notes\n\n- tea\n\n### [ LOCKED ] Keys\n\nShare none.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "title", "after"),
+    [
+        (CHAPTER, "Keys", f"## Keys\n\nnew\n\n{CHAPTER}"),
+        (f"# Mine\n\n{CHAPTER}", "Keys", f"# Mine\n\n## Keys\n\nnew\n\n{CHAPTER}"),
+        (INNER, "Notes", INNER.replace("- tea\n", "- tea\nnew\n")),
+        (INNER, "keys", INNER),
+    ],
+    ids=["only-a-chapter", "before-the-chapter", "above-the-inner", "inner"],
+)
+def test_a_lock_holds_at_every_level(before: str, title: str, after: str) -> None:
+    assert with_facts(before, [fact(title, "new")]) == after
 
 
 def test_a_section_whose_fence_is_never_closed_swallows_nothing() -> None:
@@ -54,13 +110,15 @@ def test_a_section_whose_fence_is_never_closed_swallows_nothing() -> None:
 
 
 BODIES = st.text(st.sampled_from("ab#`~ \n[]-"), min_size=1, max_size=40).filter(str.strip)
-FACTS = st.builds(fact, st.text(st.sampled_from("ab#[] "), min_size=1, max_size=8).filter(str.strip), BODIES)
+TITLES = st.text(st.sampled_from("ab#[] "), min_size=1, max_size=8).filter(str.strip) | st.sampled_from(PRETENDED)
+FACTS = st.builds(fact, TITLES, BODIES)
 
 
 @given(st.lists(FACTS, max_size=6), st.lists(FACTS, max_size=6))
 def test_locked_sections_stay_and_a_second_flush_adds_nothing(first: list[Fact], second: list[Fact]) -> None:
     text = with_facts(with_facts(LOCKED, first), second)
     assert text.startswith(LOCKED)
+    assert [section.is_locked for section in split(text)].count(True) == 1
     assert with_facts(text, [*first, *second]) == text
 
 
