@@ -57,6 +57,25 @@ def test_a_phrase_is_not_found_in_a_longer_word_or_across_a_mark(phrase: str, te
     assert lexicon(phrase).matches(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("*ing", "Opening it"),
+        ("*ing now", "drafting, now sorting now"),
+        ("I'm *ing", "I'm reading"),
+        ("*ूँगा", "मैं देखूँगा"),
+        ("*усь за", "берусь за дело"),
+    ],
+)
+def test_an_ending_is_found_in_any_longer_word(phrase: str, text: str) -> None:
+    assert len(lexicon(phrase).matches(text)) == 1
+
+
+@pytest.mark.parametrize(("phrase", "text"), [("*ing", "ing"), ("*ing", "inguinal"), ("*ing now", "ring. Now")])
+def test_an_ending_is_no_word_of_its_own_nor_the_middle_of_one(phrase: str, text: str) -> None:
+    assert lexicon(phrase).matches(text) == ()
+
+
 def test_a_match_tells_which_words_it_covers() -> None:
     (match,) = lexicon("thank you").matches("Oh, thank you so much")
     assert (match.start, match.end, len(words("Oh, thank you so much"))) == (1, 3, 5)
@@ -100,11 +119,11 @@ def test_a_phrase_before_the_first_list_is_an_error_that_names_it(tmp_path: Path
 
 @pytest.mark.parametrize("before", [(), ("a zebra", "الملف", "!")], ids=["nothing", "other-texts"])
 def test_what_was_looked_for_before_changes_nothing(before: tuple[str, ...]) -> None:
-    lists = {"work": ("read the file", "stem*", "* please", "'til noon", "\U0001f41d", "ملف")}
+    lists = {"work": ("read the file", "stem*", "*ess", "* please", "'til noon", "\U0001f41d", "ملف")}
     lexicon = Lexicon([LanguagePack(language="en", lists=lists)])
     for text in before:
         lexicon.matches(text)
-    text = "Read the file, stemming it, do this please 'til noon \U0001f41d الملف"
+    text = "Read the file, stemming it, confess, do this please 'til noon \U0001f41d الملف"
     assert {match.phrase for match in lexicon.matches(text)} == set(lists["work"])
 
 

@@ -57,6 +57,7 @@ class _Node:
 
     following: dict[str, _Node] = field(default_factory=dict)
     stems: dict[str, _Node] = field(default_factory=dict)
+    endings: dict[str, _Node] = field(default_factory=dict)
     gap: _Node | None = None
     ends: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -69,6 +70,10 @@ class _Node:
         if self.stems:
             for end in range(1, min(len(piece), _LONGEST_STEM) + 1):
                 if (node := self.stems.get(piece[:end])) is not None:
+                    yield node
+        if self.endings:
+            for start in range(max(1, len(piece) - _LONGEST_STEM), len(piece)):
+                if (node := self.endings.get(piece[start:])) is not None:
                     yield node
 
 
@@ -176,10 +181,11 @@ def _grown(root: _Node, plain: str) -> _Node:
         if chunk == "*":
             node.gap = node = node.gap or _Node()
             continue
-        bare = chunk.removesuffix("*")
+        bare = chunk.strip("*")
         pieces = [bare] if bare.isascii() and bare.isalnum() else _pieces_of(bare)[0]
         for at, piece in enumerate(pieces, 1):
-            ways = node.stems if at == len(pieces) and chunk.endswith("*") else node.following
+            is_stem, is_ending = at == len(pieces) and chunk.endswith("*"), at == 1 and chunk.startswith("*")
+            ways = node.stems if is_stem else node.endings if is_ending else node.following
             node = ways.setdefault(piece, _Node())
     return node
 

@@ -25,7 +25,8 @@ def read_packs(folder: Path) -> tuple[LanguagePack, ...]:
     """Read a pack from every `LANGUAGE.txt` of a folder.
 
     A list begins with its name in brackets on a line of its own; phrases stand between commas or on lines; what
-    follows `#` is a remark. In a phrase `file*` is any word that begins so, and `*` alone one to four words.
+    follows `#` is a remark. In a phrase `file*` is any word that begins so, `*ing` any longer word that ends so, and
+    `*` alone one to four words.
 
     Raises:
         ValueError: phrases stand before the first list.
