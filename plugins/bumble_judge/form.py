@@ -7,9 +7,11 @@ import unicodedata
 
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 _MOST_OF = 0.6
+_STEM = 4  # letters of a word that its forms share
 _DENSE_IS = 3  # letters of an alphabet that say as much as one of these characters
 _QUESTION = ("?", "？", "؟", "\u037e")
 _SENTENCE_END = re.compile(r"(?<=[!?…。！？।؟♪，、；])\s*|(?<=\.)\s+|(?<=[:：])(?=\D*\d)\s*|\n+")
+_QUOTED = re.compile('[«»“”„"「『《`][^«»“”„"」』》`]+[«»“”"」』》`]')
 
 
 def size(text: str) -> int:
@@ -49,6 +51,17 @@ def sentences(text: str) -> tuple[str, ...]:
     A colon ends one where figures follow, and so does a comma of Chinese and Japanese, which chain sentences with it.
     """
     return tuple(each.strip() for each in _SENTENCE_END.split(text) if each and each.strip())
+
+
+def quotes(text: str, known: str) -> bool:
+    """Tell whether a text quotes something that does not stand in what is known, and so gives it."""
+    return any(_letters(quoted) not in _letters(known) for quoted in _QUOTED.findall(text) if _letters(quoted))
+
+
+def repeats(text: str, known: str) -> bool:
+    """Tell whether every word of a text, or how it begins, stands in what is known."""
+    told = known.casefold()
+    return all(word[:_STEM] in told for word in re.findall(r"\w+", text.casefold()))
 
 
 def is_echo(text: str, of: str) -> bool:

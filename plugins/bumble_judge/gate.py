@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bumble_core import InferenceError, Settings
 from bumble_core.errors import BudgetSpent
+from bumble_core.languages import words
 from bumble_core.types.turn import TurnContext, Verdict
 
 from . import form
@@ -17,9 +19,11 @@ from .questions import ADEQUACY, GROUNDING, Question
 
 _THIN = 4  # letters: "OK", "да", "はい" is longer but on the lists
 _LITTLE = 8  # letters of a request, at least, that wants more than a word
-_BRIEF = 100  # letters of an answer that can hardly hold a result
+_BRIEF = 140  # letters of an answer that can hardly hold a result
 _SOME = 16  # letters of a request that is more than a remark
 _MOST_NAMED = 4
+_TELLING = 4  # letters of a word that a text hardly shares with a result by chance
+_LOOKS = re.compile(r"(?:^|_)(?:read|list|search|find|get|fetch|look|show|view|query|check|browse|grep)(?:_|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,23 @@ class Ending:
     def has_worked(self) -> bool:
         """True when a work tool gave something that counts as evidence."""
         return any(each.status == "ok" for each in self.turn.work_results)
+
+    @property
+    def has_done(self) -> bool:
+        """True when a work tool gave something and, by its name, did more than look at what is there."""
+        return any(each.status == "ok" and not _LOOKS.search(each.name) for each in self.turn.work_results)
+
+    @property
+    def shows_results(self) -> bool:
+        """True when a word or number stands in what was seen that the user did not say and a tool gave."""
+        given = {word for each in self.turn.previews if each.status == "ok" for word in words(each.text)}
+        told = given & set(words(self.seen)) - set(words(self.asked))
+        return any(len(word) >= _TELLING or word.isdigit() for word in told)
+
+    @property
+    def may_be_vague(self) -> bool:
+        """True when words that mostly announce can be taken to do so: little was said, and no question was asked."""
+        return self.is_brief and not form.asks(self.asked) and not self.has_worked
 
     @property
     def last_work_failed(self) -> bool:
@@ -146,9 +167,11 @@ class CompletionGate:
         return _done("a greeting or a reaction was answered", ending)
 
     def _announced(self, ending: Ending) -> Verdict | None:
-        if ending.has_worked or self._hints.is_mostly_small_talk(ending.asked):
+        if ending.has_done or self._hints.is_mostly_small_talk(ending.asked):
             return None
-        hint = self._hints.announces(ending.seen, loosely=ending.is_brief and not form.asks(ending.asked))
+        if ending.has_worked and (ending.shows_results or self._hints.assents(ending.seen)):
+            return None
+        hint = self._hints.announces(ending.seen, ending.asked, loosely=ending.may_be_vague)
         if not hint.covers:
             return None
         remedy = f"You announced something and did not do it. Do it now{self._with_a_tool()}, or say that you cannot."

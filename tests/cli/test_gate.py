@@ -54,7 +54,7 @@ def turn(**changes: Any) -> LabelledTurn:
 def test_the_set_has_four_hundred_turns_in_ten_languages() -> None:
     assert len(EVERYTHING) >= 400
     assert len(LANGUAGES) == 10
-    assert len(TEST) >= len(EVERYTHING) / 3 - 1
+    assert len(TEST) >= 0.3 * len(EVERYTHING)
     assert len({each.id for each in EVERYTHING}) == len(EVERYTHING)
 
 
@@ -67,7 +67,7 @@ async def test_with_a_perfect_judge_the_gate_makes_no_error(runtime: Build) -> N
 async def test_without_a_model_finished_turns_are_let_end(runtime: Build) -> None:
     rates = [group(part, await measured(runtime, turns, "heuristics")) for part, turns in (("d", DEV), ("t", TEST))]
     dev, test = (each.false_rejects.value or 0.0 for each in rates)
-    assert (dev <= 0.02, test <= 0.05) == (True, True)  # the figures: docs/reference/gate.md
+    assert (dev <= 0.02, test <= 0.02) == (True, True)  # the figures: docs/reference/gate.md
 
 
 async def test_without_a_model_all_empty_and_cut_replies_are_refused(runtime: Build) -> None:
@@ -78,12 +78,14 @@ async def test_without_a_model_all_empty_and_cut_replies_are_refused(runtime: Bu
 
 
 @pytest.mark.parametrize("kind", ["promise_only", "teased_by_say"])
-@pytest.mark.parametrize("part", ["dev", "test"])
-async def test_without_a_model_most_promises_are_refused(runtime: Build, part: str, kind: str) -> None:
-    wanted = tuple(each for each in (DEV if part == "dev" else TEST) if each.kind == kind)
-    judgements = await measured(runtime, wanted, "heuristics")
-    refused, of = sum(not each.verdict.done for each in judgements), len(judgements)
-    assert refused >= (0.6 if part == "dev" else 0.5) * of
+@pytest.mark.parametrize("part", [DEV, TEST], ids=["dev", "test"])
+async def test_without_a_model_most_promises_are_refused_in_each_language(
+    runtime: Build, part: tuple[LabelledTurn, ...], kind: str
+) -> None:
+    judgements = await measured(runtime, tuple(each for each in part if each.kind == kind), "heuristics")
+    accepted = {each.name: each.false_accepts.value for each in groups(judgements, lambda turn: turn.language)}
+    assert {name: rate for name, rate in accepted.items() if rate is None or rate > 0.4} == {}
+    assert sorted(accepted) == LANGUAGES
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import bumble_judge
 import pytest
-from bumble_judge.form import asks, is_echo, is_reaction, is_wordless, sentences, size
-from bumble_judge.hints import Hints
+from bumble_judge.form import asks, is_echo, is_reaction, is_wordless, quotes, repeats, sentences, size
+from bumble_judge.hints import NAMES, Hints
 
 from bumble_core.languages import read_packs
 from bumble_core.types.languages import LanguagePack
@@ -29,6 +29,18 @@ PROMISES = [
     "了解です、確認してみますね。少々お待ちください。",
     "ठीक है, मैं देखकर बताता हूँ। एक मिनट।",
     "حسناً، سأبحث لك عن ذلك. لحظة من فضلك.",
+    "Good call. I'm heading over to their site to find out.",
+    "Dense sourdough usually has one of a few culprits. Let's track yours down together.",
+    "Certainly. The overview will be prepared and sent to you shortly.",
+    "Oh nein, ausgerechnet Wolle! Den Fleck knöpfe ich mir gleich vor, ich suche die Mittel heraus.",
+    "Se me ocurren varias. Te las voy contando.",
+    "Le bouton n'est relié à aucune action. J'ajoute le gestionnaire et je teste.",
+    "Receita gringa, né? Convertendo tudinho.",
+    "Нет проверки на пустую строку. Добавлю её и прогоню ещё раз.",
+    "绿萝发黄很常见，别担心。我来告诉你是怎么回事。",
+    "大きな決断ですね。お金、やりがい、働き方の三つに分けて、一緒に見ていきましょう。",
+    "सही समय पर पूछा। ब्याज, ख़र्च और अवधि, एक-एक करके देखेंगे।",
+    "لا تقلقي، هذا شيء شائع. سأشرح لك الأسباب واحداً واحداً.",
 ]
 ANSWERS = [
     "Looking good! The answer is 42.",
@@ -60,6 +72,22 @@ ANSWERS = [
     "افتح الإعدادات ثم اختر اللغة.",
     "سوف تمطر غداً في بيروت.",
     "دقيقة واحدة تكفي لسلق السبانخ.",
+    "Not really. I'm switched off between our chats, which saves on pillows.",
+    "Guilty as charged. I'll do better next time.",
+    "Congratulations! I'm doing a little digital dance right now.",
+    "Let me explain it with a key: whoever holds it may enter, and everybody else waits at the door for their turn.",
+    "I'd call it “Bread and Circuits”, and I'll put it on the sign.",
+    "Ein Montag ist eine leere Seite: Noch hat niemand Kaffee darauf verschüttet.",
+    "Nein, ich schaue nie fern.",
+    "Te recomiendo La tregua: se lee en dos tardes.",
+    "Je te propose Paprika : court, chaud et un peu piquant.",
+    "Não, entre uma conversa e outra eu fico desligado.",
+    "С этим не помогу: это чужая переписка. Подскажу, как восстановить свой доступ.",
+    "Отправлю, только скажите, какой из двух и кому?",
+    "可以，我先确认一下：发哪一份，发给谁？",
+    "「しょうび」と読みます。",
+    "यह मैं नहीं करूँगा, यह ग़ैरक़ानूनी है। आपके नेटवर्क में मदद करता हूँ।",
+    "لن أفعل ذلك، فهو مخالف للقانون. سأساعدك في تحسين شبكتك.",
 ]
 
 
@@ -86,9 +114,56 @@ def test_what_asks_for_more_is_no_small_talk(text: str) -> None:
     assert not HINTS.is_small_talk(text)
 
 
+@pytest.mark.parametrize(
+    ("asked", "text", "covers"),
+    [
+        ("Write a one-line text to Sam that I'm running late", "Running late, sorry! I'll get there soon.", False),
+        ("Write a one-line text to Sam that I'm running late", "Sure, I'll write something short.", True),
+        ("Write a one-line text to Sam that I'm running late", "I'll get there soon, and bring it.", False),
+        ("Play a pirate who greets me", "Ahoy! Come aboard, I'll show ye me parrot.", False),
+        ("Show me your parrot", "Ahoy! Come aboard, I'll show ye me parrot.", True),
+        ("Translate “early bird”", "I'll translate “early bird” right away.", True),
+        ("Translate “early bird”", "I'll give you “matutina avis”.", False),
+        ("the report?", "The report? I'm opening it.", True),
+        ("open it", "The report? I'm opening it.", False),
+    ],
+)
+def test_what_was_asked_tells_whether_a_first_person_is_the_assistants(asked: str, text: str, covers: bool) -> None:
+    assert HINTS.announces(text, asked).covers is covers
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("Ok, just opening a file", ("opening",)),
+        ("An opening", ()),
+        ("Still running it", ("running",)),
+        ("Running late", ()),
+        ("Ok now", ("now",)),
+        ("Now what", ()),
+        ("What now", ()),
+    ],
+)
+def test_an_anchored_phrase_counts_at_its_end_of_a_clause_only(text: str, phrases: tuple[str, ...]) -> None:
+    lists = {"promise": ("^opening", "running$", "^now$"), "filler": ("ok", "just", "it")}
+    assert Hints([LanguagePack(language="en", lists=lists)]).announces(text).phrases == phrases
+
+
+def test_who_and_what_make_an_announcement_in_one_language_only() -> None:
+    english = LanguagePack(language="en", lists={"will": ("I'll",), "task": ("look*",), "past": ("yesterday",)})
+    german = LanguagePack(language="de", lists={"will": ("ich",), "task": ("schaue",)})
+    hints = Hints((english, german))
+    texts = ("I'll be looking", "ich schaue", "I'll, looking", "ich am looking", "yesterday I'll look")
+    assert [bool(hints.announces(text).phrases) for text in texts] == [True, True, False, False, False]
+
+
+def test_a_long_text_announces_nothing() -> None:
+    assert HINTS.announces("I'll look it up. " * 20).covers
+    assert HINTS.announces("I'll look it up. " * 400).phrases == ()
+
+
 def test_ten_languages_have_every_list() -> None:
-    lists = {"promise", "progress", "pro_forma", "assent", "no_promise", "letter", "intent"} | {"greeting", "remark"}
-    assert {pack.language: set(pack.lists) for pack in PACKS} == dict.fromkeys(LANGUAGES, lists)
+    assert [pack.language for pack in PACKS if set(pack.lists) == set(NAMES)] == LANGUAGES
 
 
 def test_a_plugin_may_add_a_language() -> None:
@@ -108,6 +183,15 @@ def test_form_is_read_in_any_script() -> None:
         False,
         False,
     ]
+
+    assert [quotes(text, "say «no»") for text in ("«No»!", "«yes»", "`x`", "no", "«»")] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [repeats(text, "which reports?") for text in ("The report?", "Reporting?", "?")] == [False, True, True]
 
 
 @pytest.mark.parametrize(
