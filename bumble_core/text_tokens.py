@@ -15,7 +15,7 @@ _DIGITS, _PER_DIGIT = b"0123456789", 0.3  # on top of the quarter
 _SIGNS, _PER_SIGN = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", 0.4  # on top of the quarter
 _INDENT, _SAVED_BY_INDENT = b"    ", 0.7  # blanks in a row are one token
 _BLOB = re.compile(rb"[A-Za-z0-9+/=_-]{24,}")  # base64, hashes, ids: no words in them that a tokenizer knows
-_PER_BLOB_CHARACTER = 0.72
+_PER_BLOB_CHARACTER = 0.85
 _DIGITS_OF_BLOB = 16  # a path of this length may have no digit, a hash does
 _LONG_WORD = 7  # characters and a blank, more than prose of most languages has on average
 _SHORT = 64

@@ -177,5 +177,6 @@ def test_what_a_small_model_counts_is_learned_for_every_kind() -> None:
             counter.learn(counted(text, counter), actual, MODEL)
             learned[kind] = counted(text, counter) / actual
     assert {kind: ratio for kind, ratio in learned.items() if not 0.9 <= ratio <= 2.5} == {}
-    its_own = {"english", "json", "code"}  # it was made for English, and takes up to three times more for the rest
-    assert {kind: ratio for kind, ratio in raw.items() if kind in its_own and not 0.9 <= ratio <= 2.5} == {}
+    foreign = {"german", "russian", "japanese", "chinese", "thai", "korean"}  # it was made for English
+    assert {kind for kind, ratio in raw.items() if not 0.9 <= ratio <= 2.5} == foreign
+    assert min(raw.values()) > 0.4
