@@ -20,11 +20,10 @@ from .types.inference import Request, ToolSpec
 from .types.messages import Message
 from .types.settings import Cognition
 from .types.turn import TurnContext
-from .window_share import needed
+from .window_share import FITS_ANYWHERE, needed
 
 log = structlog.get_logger(__name__)
 
-_FITS_ANYWHERE = 4_096  # tokens; for so few no provider is asked what it lists, which takes a request more
 _SHARE_OF_REPLY = 4  # a quarter of the window is enough for a reply, however long it may be
 _PURPOSE = "compact"
 _GROWTH = 1.1  # a view that could not be compacted is tried again when it is so much larger
@@ -94,7 +93,7 @@ class Room:
     async def _routed(self, turn: TurnContext, tokens: int, sizing: Sizing) -> tuple[TurnContext, int | None]:
         """Return the turn with the models that hold `tokens` and a reply, and the window of the first of them."""
         route, longest = turn.route, turn.route.profile.max_tokens
-        windows = [await sizing.window_of(ref, may_list=tokens > _FITS_ANYWHERE) for ref in route.models]
+        windows = [await sizing.window_of(ref, may_list=tokens > FITS_ANYWHERE) for ref in route.models]
         known = list(zip(route.models, windows, strict=True))
         holding = [(ref, size) for ref, size in known if size is None or size >= needed(size, tokens, longest)]
         if not holding or len(holding) == len(known):

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from ..chat import TokenEstimate
 from ..ports import Provider
 from ..types.inference import ModelRef, Request
-from ..window_share import needed
+from ..window_share import FITS_ANYWHERE, needed
 from .endpoints import EndpointMemory, endpoint_key
 from .names import listed
-
-_FITS_ANYWHERE = 2048  # tokens; for so few no provider is asked what it lists
 
 
 class Windows:
@@ -28,7 +26,7 @@ class Windows:
     async def too_small(self, ref: ModelRef, provider: Provider, request: Request) -> tuple[int, int] | None:
         """Return the window and what `request` needs, its reply included; None when it fits or nobody knows."""
         asked, longest = self._estimate(request), request.profile.max_tokens
-        window = await self.of(ref, provider, may_list=asked + longest > _FITS_ANYWHERE)
+        window = await self.of(ref, provider, may_list=asked > FITS_ANYWHERE)
         if window is None or window >= needed(window, asked, longest):
             return None
         return window, needed(window, asked, longest)
