@@ -26,7 +26,7 @@ from .options import Common, common_options, shared_options
 from .output import print_json, print_rows, tell
 from .session_names import RULE, checked_name, is_speakable
 from .transcript import Conversation, as_markdown, as_text
-from .turns import models_for
+from .turns import latest_session, models_for
 
 T = TypeVar("T")
 
@@ -55,12 +55,12 @@ def list_(common: Common) -> None:
 
 
 @sessions.command("show")
-@click.argument("session", metavar="ID")
+@click.argument("session", metavar="[ID]", required=False)
 @click.option("--full", is_flag=True, help="Show thoughts, tool results and text that was not shown, too.")
 @click.option("--verdicts", is_flag=True, help="Show why each turn ended: who decided, on what, at what cost.")
 @common_options("config", "home", "json")
-def show_(common: Common, session: str, full: bool, verdicts: bool) -> None:
-    """Print a conversation; turns that did not end well are marked."""
+def show_(common: Common, session: str | None, full: bool, verdicts: bool) -> None:
+    """Print a conversation, the latest without an ID; turns that did not end well are marked."""
     conversation = _with(common, lambda runtime: _conversation(runtime, session))
     if common.as_json:
         print_json([turn.model_dump(mode="json") for turn in conversation.turns])
@@ -199,13 +199,16 @@ async def _whole(work: Coroutine[object, object, None]) -> None:
         raise
 
 
-async def _conversation(runtime: Runtime, id: str) -> Conversation:
-    """Return a session after closing those that a dead process left open.
+async def _conversation(runtime: Runtime, named: str | None) -> Conversation:
+    """Return a session, by default the latest, after closing those that a dead process left open.
 
     Raises:
         RunError: there is no such session.
     """
     sessions = runtime.sessions
+    id = named or await latest_session(sessions)
+    if id is None:
+        raise RunError("there are no sessions yet")
     with contextlib.suppress(SessionBusy):  # somebody speaks in it: what is finished can be read all the same
         async with sessions.open(id, 0):
             pass

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from ..builtin.surfaces import PlainSurface, TerminalSurface
 from ..errors import RunError
-from ..ports import Surface
+from ..ports import Sessions, Surface
 from ..runtime import Runtime
 from ..turn_handle import TurnHandle
 from ..types.base import new_id
@@ -66,10 +66,16 @@ async def session_for(runtime: Runtime, session: str | None, *, continues: bool)
         return session or new_id("session")
     if session:
         raise click.UsageError("`--session` and `--continue` exclude each other")
-    sessions = await runtime.sessions.list()
-    if not sessions:
+    latest = await latest_session(runtime.sessions)
+    if latest is None:
         raise RunError("there is no session to go on with yet; leave out --continue")
-    return max(sessions, key=lambda info: info.updated).id
+    return latest
+
+
+async def latest_session(sessions: Sessions) -> str | None:
+    """Return the id of the session that was last spoken in, if there is one."""
+    found = max(await sessions.list(), key=lambda info: info.updated, default=None)
+    return None if found is None else found.id
 
 
 async def models_for(runtime: Runtime, given: tuple[ModelRef, ...], *, quiet: bool = False) -> tuple[ModelRef, ...]:

@@ -55,6 +55,12 @@ def test_a_session_is_shown_with_its_tools(talked: Installed) -> None:
     assert "    | noted" in talked.bumble("sessions", "show", "one", "--full").out
 
 
+def test_the_latest_session_is_shown_when_none_is_named(talked: Installed, owl: Installed) -> None:
+    assert talked.bumble("sessions", "show").out.splitlines()[0] == "Session two"
+    none = owl.bumble("sessions", "show")
+    assert (none.status, "there are no sessions yet" in none.err) == (1, True)
+
+
 def test_a_session_is_shown_as_turns_in_json(talked: Installed) -> None:
     turns = json.loads(talked.bumble("sessions", "show", "--json", "one").out)
     assert [Turn.model_validate(turn).status for turn in turns] == ["done", "done"]
