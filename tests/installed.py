@@ -13,7 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.depth import IS_DEEP
+from tests.warm import WarmProcess
+
 CHECKOUT = Path(__file__).parent.parent
+_WARM = WarmProcess()
 _KEPT = ("PATH", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH")
 
 
@@ -89,17 +93,24 @@ class Installed:
         return [sys.executable, "-m", "bumble_core", *arguments]
 
     def bumble(self, *arguments: str, input: str = "", **variables: str) -> Ended:
-        """Run `bumble` to its end in `work`, a minute at most; `variables` are added to the environment."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=self.work,
-            env={**self.environment, **variables},
-            input=input.encode(),
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        """Run `bumble` to its end in `work`, a minute at most; `variables` are added to the environment.
+
+        It is forked from a warm process, but in a deep run, or where Python itself is to start differently.
+        """
+        environment = {**self.environment, **variables}
+        if IS_DEEP or any(name.startswith(("PYTHON", "LC_")) for name in {**self.variables, **variables}):
+            done = subprocess.run(
+                self.command(*arguments),
+                cwd=self.work,
+                env=environment,
+                input=input.encode(),
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+            return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        status, out, err = _WARM.run(arguments, self.work, environment, input.encode(), timeout_s=60)
+        return Ended(status, out.decode(), err.decode())
 
 
 @dataclass(frozen=True)
