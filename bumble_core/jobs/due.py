@@ -29,6 +29,8 @@ def due(spec: JobSpec, state: JobState, now: Situation, *, is_starting: bool = F
     moment, cron = _latest_slot(spec, now.at)
     if cron is not None and moment is not None and moment > (state.last_scheduled or now.at):
         return Cause(trigger="schedule", reason=str(cron), scheduled_for=moment)
+    if cron is not None and state.owes_slot is not None:
+        return Cause(trigger="schedule", reason=f"{cron}, not done yet", scheduled_for=state.owes_slot)
     for trigger in spec.triggers:
         if isinstance(trigger, When) and (reason := trigger.condition.reason(now)) and state.seen != print_of(now):
             return Cause(trigger="state", reason=reason)
@@ -64,6 +66,8 @@ def settled(state: JobState, at: datetime) -> JobState:
     update: dict[str, object] = {}
     if state.last_scheduled is None or state.last_scheduled > at + _FAR:
         update["last_scheduled"] = at
+    if state.owes_slot is not None and state.owes_slot > at + _FAR:
+        update["owes_slot"] = None
     if state.retry_after is not None and state.retry_after > at + LONGEST_RETRY * (1 + JITTER):
         update["retry_after"] = None
     return state.model_copy(update=update) if update else state

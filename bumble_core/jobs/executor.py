@@ -25,13 +25,14 @@ from .courtesy import Courtesy
 from .due import due
 from .look import Look, watched_by
 from .models import JobModels
-from .outcomes import charged, failed, requeued, succeeded
+from .outcomes import charged, failed, requeued, skipped, succeeded
 from .supervision import GaveWay, supervised, uninterrupted
 from .views import Views
 
 log = structlog.get_logger(__name__)
 
 _NOTICE_AT = 5  # failures in a row
+_LATEST = 5  # records among which the run under way is found when the first slot is skipped
 
 Move = Callable[[JobState], JobState]
 
@@ -174,11 +175,9 @@ class JobExecutor:
         if await self._is_being_answered(job_id, cause):
             return record
         if (slot := cause.scheduled_for) is not None:
-
-            def serve(state: JobState) -> JobState:
-                return state.model_copy(update={"last_scheduled": max(state.last_scheduled or slot, slot)})
-
-            await self.ledger.amend(job_id, serve)
+            under_way = await self._under_way(job_id)
+            owed = under_way.cause.scheduled_for if under_way is not None else None
+            await self.ledger.amend(job_id, partial(skipped, slot=slot, under_way=owed))
         elif cause.trigger == "state":
             if job_id in self.passed_over:
                 return record
@@ -189,13 +188,19 @@ class JobExecutor:
         """Tell whether the run that is under way began when the trigger had its reason already, or has just ended."""
         if job_id in self.waiting or not await self._is_still_due(self.specs[job_id], cause):
             return True
-        newest = await self.ledger.runs(job_id, limit=1)
-        if not newest or newest[0].finished is not None or cause.trigger == "manual":
+        if cause.scheduled_for is not None and cause.scheduled_for == (await self.ledger.state(job_id)).owes_slot:
+            return True
+        under_way = await self._under_way(job_id)
+        if under_way is None or cause.trigger == "manual":
             return False
         since = cause.scheduled_for
         if since is None:
             since = (await Look.now(self.views.sessions, self.views.documents, self.clock.now())).last_turn
-        return since is None or since <= newest[0].started
+        return since is None or since <= under_way.started
+
+    async def _under_way(self, job_id: str) -> RunRecord | None:
+        latest = await self.ledger.runs(job_id, limit=_LATEST)
+        return next((record for record in latest if record.finished is None), None)
 
     def _passed(self, job_id: str, cause: Cause, why: str) -> RunRecord:
         return self._begun(job_id, cause).model_copy(update={"outcome": "skipped", "summary": why})

@@ -32,6 +32,7 @@ def succeeded(
         "last_scheduled": served(spec, state, view.at),
         "seen": "" if result.read and left else answered,
         "owes_startup": False,
+        "owes_slot": None,
         "failures": 0,
         "retry_after": None,
     }
@@ -53,6 +54,12 @@ def failed(state: JobState, cause: Cause, at: datetime, chance: float) -> JobSta
 def requeued(state: JobState, cause: Cause, at: datetime) -> JobState:
     """Try again soon; to give way is no failure."""
     return _owing(state, cause).model_copy(update={"retry_after": at + _REQUEUED})
+
+
+def skipped(state: JobState, slot: datetime, under_way: datetime | None) -> JobState:
+    """Serve a slot that found the job running; that of the run which is `under_way` is owed until it succeeds."""
+    served = max(state.last_scheduled or slot, slot)
+    return state.model_copy(update={"last_scheduled": served, "owes_slot": state.owes_slot or under_way})
 
 
 def charged(state: JobState, usage: Usage, at: datetime) -> JobState:

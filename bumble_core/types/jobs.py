@@ -77,7 +77,8 @@ class JobState(Value):
     """Where a job stands between runs.
 
     `cursor` is the number of the last turn it was shown; `note` is what its last run left to itself. Slots of its
-    schedules up to `last_scheduled` are served. `seen` tells which situation its last run has answered.
+    schedules up to `last_scheduled` are served, but `owes_slot`: a later one was skipped while the run for it was under
+    way, which has not succeeded yet. `seen` tells which situation its last run has answered.
     `failures` are those in a row. `tokens` are those of `day`. `last_run` is the run that last succeeded.
     """
 
@@ -87,6 +88,7 @@ class JobState(Value):
     last_scheduled: datetime | None = None
     seen: str = ""
     owes_startup: bool = False
+    owes_slot: datetime | None = None
     failures: int = 0
     retry_after: datetime | None = None
     day: date | None = None

@@ -46,6 +46,7 @@ class World:
         self.clock = SimulatedClock(datetime.fromisoformat(begin).replace(tzinfo=UTC))
         self.sessions = MemorySessions(self.clock)
         self.served: dict[str, datetime] = {}  # by job, the moment up to which its slots are done with
+        self.skipped: dict[str, set[datetime]] = {}
         self.wrong: list[str] = []
         self.runs = 0
         self.jobs = [
@@ -62,17 +63,18 @@ class World:
         if not isinstance(event, JobStarted | JobFinished):
             return
         record, slot = event.record, event.record.cause.scheduled_for
-        done = self.served.get(record.job)
+        done, skipped = self.served.get(record.job, BEFORE), self.skipped.setdefault(record.job, set())
         is_beginning = isinstance(event, JobStarted) or record.outcome == "skipped"
-        if is_beginning and slot is not None and done is not None and slot <= done:
-            self.wrong.append(f"a slot again, served up to {done}: {record}")
+        if is_beginning and slot is not None and (slot <= done or slot in skipped):
+            self.wrong.append(f"a slot again, served up to {done}, skipped {sorted(skipped)[-3:]}: {record}")
         if isinstance(event, JobStarted):
             self.runs += 1
         elif record.finished is None or record.outcome is None:
             self.wrong.append(f"not closed: {record}")
-        elif record.outcome in {"success", "skipped"}:
-            until = record.started if record.outcome == "success" else slot
-            self.served[record.job] = max(each for each in (until, done, BEFORE) if each is not None)
+        elif record.outcome == "success":
+            self.served[record.job] = max(record.started, done)
+        elif record.outcome == "skipped" and slot is not None:
+            skipped.add(slot)
 
     async def pass_(self, span: timedelta) -> None:
         end = self.clock.monotonic() + span.total_seconds()
