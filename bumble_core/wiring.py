@@ -163,6 +163,9 @@ class Wiring:
         keeping = Keeping(ledger, sessions, documents, cognition.keep_runs, cognition.keep_runs_days)
         enabled = [spec for name, spec in specs.items() if settings.jobs.get(name, JobSettings()).enabled]
         surfaces = self._named("surface", Surface, lambda s: s.name, settings=settings)
+        if unknown := sorted(settings.gate.surfaces.keys() - surfaces.keys()):
+            known = ", ".join(surfaces) or "none"
+            raise ConfigError(f"gate.surfaces.{unknown[0]}: no such surface; installed: {known}")
         return Parts(
             settings=settings,
             home=home,

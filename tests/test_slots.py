@@ -104,13 +104,14 @@ def _input(runtime: Any) -> TurnInput:
     ("sections", "message"),
     [
         ({"jobs": {"dream": {}}}, r"jobs\.dream: no such job"),
+        ({"gate": {"surfaces": {"termnal": "off"}}}, r"gate\.surfaces\.termnal: no such surface; installed: "),
         ({"cognition": {"history_compression": {"phases": ["prun"]}}}, r"phases: no phase `prun`; installed: .*prune"),
         ({"stages": {"router": "nobody"}}, r"stages\.router: `nobody` does not provide it; available: router"),
         ({"plugins": {"ruter": {}}}, r"plugins\.ruter: no such plugin; did you mean `router`\?"),
         ({"plugins": {"disabled": ["juge"]}}, r"plugins\.disabled: juge: no such plugin; did you mean `judge`\?"),
         ({"prefer": {"tool:x": "nobody"}}, r"prefer\.tool:x: no such plugin"),
     ],
-    ids=["job", "phase", "stage", "section", "disabled", "prefer"],
+    ids=["job", "surface", "phase", "stage", "section", "disabled", "prefer"],
 )
 def test_name_of_nothing_is_an_error(settings: Build, sections: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

@@ -61,6 +61,11 @@ def test_each_line_of_a_pipe_is_a_turn(owl: Installed) -> None:
     assert (ended.status, ended.out, ended.err) == (0, "one\n2 messages of yours\n", "")
 
 
+def test_a_conversation_has_a_policy_of_its_own_for_the_gate(owl: Installed) -> None:
+    assert owl.bumble("chat", "--session", "v", "--gate", "off", input="say one\n").out == "one\n"
+    assert "the gate is off" in owl.bumble("sessions", "show", "v", "--verdicts").out
+
+
 def test_a_pipe_with_a_failed_turn_goes_on_and_ends_with_status_1(owl: Installed) -> None:
     ended = owl.bumble("chat", input="busy\nsay two\n")
     assert (ended.status, ended.out) == (1, "two\n")
