@@ -101,6 +101,11 @@ def _built(given: Given, candidates: tuple[Candidate, ...]) -> tuple[Parts, list
                 raise
             candidate, _ = loaded.pop(error.plugin)
             reports.append(_left_out(candidate, error, given.settings))
+        except ConfigError as error:
+            missed = [f"{each.name}: {each.reason}" for each in reports if each.state == "failed"]
+            if not missed:
+                raise
+            raise ConfigError(f"{error}; left out were {'; '.join(missed)}") from error
         else:
             return parts, [*reports, *offered]
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from ..configuration import FILE_NAME, Configuration, Decision, Surroundings, Trust, examine, read_settings, resolve
+from ..configuration import FILE_NAME, Configuration, Decision, Surroundings, Trust, examine, resolve
 from ..configuration.locate import expanded
 from ..configuration.values import values_of
 from ..errors import ConfigError
 from ..secrecy import masked
 from ..types.settings import Settings
+from .config_check import check_plugins_of
 from .entry import configuration, described
 from .options import Common, common_options, shared_options
 from .output import Cell, print_json, print_rows, tell
@@ -50,12 +51,12 @@ def show(common: Common, everything: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @common_options("config")
 def check(common: Common, file: Path | None) -> None:
-    """Check a file, or the one that is used."""
+    """Check a file, or the one that is used, and what it asks of the plugins that are installed."""
+    found = resolve(file or common.config)
+    check_plugins_of(found, common)
     if file:
-        read_settings(file)
         tell(f"{file} is fine.")
         return
-    found = resolve(common.config)
     tell(f"{found.source} is fine." if found.source else "There is no configuration file; the defaults hold.")
     if found.held_back:
         tell(f"It is not trusted, and this is held back:\n{described(found.held_back)}", err=True)

@@ -94,10 +94,11 @@ def test_on_a_terminal_the_person_is_asked_once(foreign: Installed, typed: bytes
     assert [("ollama:x" in shown.split("[y/N]")[-1]) for shown in (first, second)] == [in_force, in_force]
 
 
-def test_check_says_which_file_is_fine(foreign: Installed) -> None:
-    named, found = foreign.bumble("config", "check", "bumble.yaml"), foreign.bumble("config", "check")
+def test_check_says_which_file_is_fine(installed: Installed) -> None:
+    installed.work.joinpath("bumble.yaml").write_text("agent: {name: Owl, models: [ollama:x]}\n")
+    named, found = installed.bumble("config", "check", "bumble.yaml"), installed.bumble("config", "check")
     assert (named.status, named.out, named.err) == (0, "bumble.yaml is fine.\n", "")
-    assert (found.status, found.out) == (0, f"{foreign.work}/bumble.yaml is fine.\n")
+    assert (found.status, found.out) == (0, f"{installed.work}/bumble.yaml is fine.\n")
 
 
 def test_check_reports_every_problem_and_exits_with_2(installed: Installed) -> None:
@@ -109,6 +110,24 @@ def test_check_reports_every_problem_and_exits_with_2(installed: Installed) -> N
         "b.yaml:1: gate.max_pushbacks: expected a whole number at least 0, got -1",
         "b.yaml:2: hom: unknown key; did you mean `home`?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("stages: {judge: jugde}", "stages.judge: `jugde`"),
+        ("jobs: {reveiw: {turns: 2}}", "jobs.reveiw: no such job"),
+        ("cognition: {history_compression: {phases: [prume]}}", "no phase `prume`"),
+        ("plugins: {ruter: {classifier: true}}", "plugins.ruter: no such plugin; did you mean `router`?"),
+        ("plugins: {files: {workspase: x}}", "plugins.files.workspase: no such key"),
+        ("plugins: {router: {classifer: true}}", "plugins.router.classifer: no such key; did you mean `classifier`?"),
+    ],
+    ids=["stage", "job", "phase", "plugin", "key", "key-of-a-stage"],
+)
+def test_check_looks_at_what_plugins_offer(installed: Installed, text: str, said: str) -> None:
+    installed.work.joinpath("b.yaml").write_text(f"{text}\n")
+    ended = installed.bumble("config", "check", "b.yaml")
+    assert (ended.status, ended.out, said in ended.err.partition("Error: ")[2]) == (2, "", True)
 
 
 @pytest.mark.parametrize(
