@@ -25,6 +25,7 @@ from .window_share import FITS_ANYWHERE, needed
 log = structlog.get_logger(__name__)
 
 _SHARE_OF_REPLY = 4  # a quarter of the window is enough for a reply, however long it may be
+_SHARE_OF_ERROR = 16  # of the window: an estimate may be so far off though it was corrected by the step before
 _PURPOSE = "compact"
 _GROWTH = 1.1  # a view that could not be compacted is tried again when it is so much larger
 
@@ -124,7 +125,7 @@ class Room:
             limit=limit,
             target=int(full * compression.compaction_target_ratio),
             window=size,
-            ceiling=size - reply,
+            ceiling=size - reply - size // _SHARE_OF_ERROR,
             cause=cause,
             keep=frozenset({turn.input.message.id}),
         )

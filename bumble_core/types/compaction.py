@@ -67,7 +67,7 @@ class CompactionState:
     """`tokens` counts the whole request; `limit` is the count that triggers compaction, `target` the tail to keep.
 
     `overhead` is the part of `tokens` that is not `messages`: system prompt, tools and tail. `window` is the size of
-    the model's window, 0 where it is not known; `ceiling` is the count from which on no whole reply fits beside the
+    the model's window, 0 where it is not known; `ceiling` is the count from which on no whole reply may fit beside the
     request.
 
     `keep` names messages that may not leave although they are not pinned: the input being answered. `originals`

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bumble_core import Message
+from bumble_core import Message, user
 from bumble_core.builtin.compactor import PhasedCompactor
 from bumble_core.compaction import broken_law, groups
 from bumble_core.cutting import CUT_MARKER
@@ -151,6 +151,13 @@ async def test_a_long_history_of_tool_use_is_compacted_to_fit(tmp_path: Path) ->
     after = await bench.compact(work(60))
     assert after.fits
     assert len(summaries(after.messages)) == 1
+
+
+async def test_no_request_fits_a_window_so_barely_that_the_estimate_may_be_wrong(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Summariser(""), settings(2048))
+    for words in range(52, 64):
+        found = await fitted(bench, list(bench.phases.values()), (*talk(15, words=words)[:-1], user("The question: x")))
+        assert found.tokens < 2048 * 15 // 16
 
 
 def state_of(*messages: Message) -> Any:
