@@ -17,6 +17,7 @@ from tests.depth import IS_DEEP
 from tests.warm import WarmProcess
 
 CHECKOUT = Path(__file__).parent.parent
+_IN_THE_CHECKOUT = (CHECKOUT, CHECKOUT / "plugins")
 _WARM = WarmProcess()
 _KEPT = ("PATH", "SYSTEMROOT", "TMPDIR", "LD_LIBRARY_PATH")
 
@@ -42,17 +43,22 @@ def shipped_entry_points() -> Mapping[str, Mapping[str, str]]:
 
 @dataclass(frozen=True)
 class Installed:
-    """A machine's view of `bumble`: `site` is where distributions are, `work` the working directory."""
+    """A machine's view of `bumble`: `site` is where distributions are, `work` the working directory.
+
+    `packages` is where the project's own modules are: in the checkout, or where a wheel of it was unpacked.
+    """
 
     root: Path
     variables: dict[str, str] = field(default_factory=dict)
+    packages: tuple[Path, ...] = _IN_THE_CHECKOUT
 
     @classmethod
-    def at(cls, root: Path) -> Installed:
-        installed = cls(root)
+    def at(cls, root: Path, packages: tuple[Path, ...] = _IN_THE_CHECKOUT) -> Installed:
+        installed = cls(root, packages=packages)
         for folder in (installed.site, installed.user, installed.work):
             folder.mkdir(parents=True)
-        write_distribution(installed.site, "bumble-core", "0.1.0", shipped_entry_points())
+        if packages == _IN_THE_CHECKOUT:  # a wheel brings its own
+            write_distribution(installed.site, "bumble-core", "0.1.0", shipped_entry_points())
         return installed
 
     @property
@@ -71,7 +77,7 @@ class Installed:
     def environment(self) -> dict[str, str]:
         """Only what a process needs: no key, no setting and no folder of whoever runs the tests."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        path = os.pathsep.join(str(folder) for folder in (self.site, CHECKOUT, CHECKOUT / "plugins"))
+        path = os.pathsep.join(str(folder) for folder in (self.site, *self.packages))
         own = {"PYTHONPATH": path, "HOME": str(self.user), "PYTHONDONTWRITEBYTECODE": "", "LANG": "C.UTF-8"}
         return {**kept, **own, **self.variables}
 
@@ -98,7 +104,8 @@ class Installed:
         It is forked from a warm process, but in a deep run, or where Python itself is to start differently.
         """
         environment = {**self.environment, **variables}
-        if IS_DEEP or any(name.startswith(("PYTHON", "LC_")) for name in {**self.variables, **variables}):
+        starts_alike = not any(name.startswith(("PYTHON", "LC_")) for name in {**self.variables, **variables})
+        if IS_DEEP or not starts_alike or self.packages != _IN_THE_CHECKOUT:
             done = subprocess.run(
                 self.command(*arguments),
                 cwd=self.work,

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.cli.talker import with_owl
+from tests.installed import CHECKOUT, Installed
 from tests.wheelhouse import Environment, wheelhouse
 
 __all__ = ["wheelhouse"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+
+found = [each.name for each in pkgutil.walk_packages([sys.argv[1]]) if not each.name.endswith("__main__")]
+for name in found:
+    print(name, importlib.import_module(name).__file__)
+"""
 TURN_AT = """
 import sys, tempfile
 from bumble_core import Settings, assemble, assistant
@@ -25,6 +37,57 @@ with tempfile.TemporaryDirectory() as home:
     with assemble(settings, plugins={"scripted": ScriptedProvider([assistant("Hm.")])}, clock=clock) as runtime:
         print(runtime.answer_sync("hi").route.profile.name)
 """
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path, wheelhouse: Path) -> Installed:
+    """`bumble` as the wheel alone brings it, beside the libraries of the tests, with a plugin that answers."""
+    packages = tmp_path / "packages"
+    source = ("--no-deps", "--no-index", "--find-links", wheelhouse, "--target", packages)
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *source, "bumble-core"], check=True, timeout=300)
+    return with_owl(Installed.at(tmp_path / "machine", (packages,)))
+
+
+def test_wheel_brings_every_file_and_every_module_of_it_is_imported(unpacked: Installed) -> None:
+    (packages,) = unpacked.packages
+    trees = [CHECKOUT / "bumble_core", *(CHECKOUT / "plugins").glob("bumble_*")]
+    files = [(tree.parent, file) for tree in trees for file in tree.rglob("*") if file.is_file()]
+    wanted = [file.relative_to(parent) for parent, file in files if "__pycache__" not in file.parts]
+    assert [path for path in wanted if not packages.joinpath(path).is_file()] == []
+    command = [sys.executable, "-c", IMPORT_ALL, str(packages)]
+    done = subprocess.run(
+        command, cwd=unpacked.work, env=unpacked.environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    modules = [path for path in wanted if path.suffix == ".py" and path.name != "__main__.py"]
+    assert {path for _, path in rows} == {str(packages / path) for path in modules}
+
+
+COMMANDS = {  # with what each says
+    ("run", "say hello"): "hello",
+    ("stages",): "judge",
+    ("plugins",): "owl",
+    ("sessions", "list"): "TITLE",
+    ("jobs", "list"): "memory_flush_owed",
+    ("memory", "list"): "remembers nothing",
+    ("route", "what is the capital of France?"): "reflex",
+    ("route", "evaluate", "--split", "dev"): "%",
+    ("gate", "evaluate", "--split", "dev"): "%",
+    ("config", "show"): "agent.models",
+    ("models", "list"): "owl",
+    ("doctor",): "home",
+    ("chat", "--help"): "Usage",
+    ("daemon", "--help"): "Usage",
+}
+
+
+def test_commands_of_the_wheel_work(unpacked: Installed) -> None:
+    with ThreadPoolExecutor(max_workers=2) as at_once:
+        ended = dict(zip(COMMANDS, at_once.map(lambda each: unpacked.bumble(*each), COMMANDS), strict=True))
+    failed = [(arguments, each.err) for arguments, each in ended.items() if each.status]
+    assert failed == []
+    assert [arguments for arguments, shown in COMMANDS.items() if shown not in ended[arguments].out] == []
 
 
 def profile_at(hour: int, environment: Environment) -> str:
