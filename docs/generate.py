@@ -7,10 +7,12 @@ python docs/generate.py --check    say which ones differ, and exit with 1 if any
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import structlog
 from commands_page import commands_page
 from gate_page import gate_page
 from hooks_page import hooks_page
@@ -113,6 +115,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or with `--check` compare them."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))  # pages show failures
     texts = {name: page() for name, page in PAGES.items()}
     stale = [name for name, text in texts.items() if not _is_current(DOCS / name, text)]
     for name in stale:
