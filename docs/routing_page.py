@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from bumble_router import EvidenceRouter, RouterConfig, RouterPlugin
+from bumble_router import RouterConfig, RouterPlugin
 
 from bumble_core import Settings, assistant
 from bumble_core.cli.labelled_messages import LabelledMessage, read_messages, shipped_messages
@@ -63,7 +63,6 @@ def routing_page() -> str:
 async def _decided(messages: Sequence[LabelledMessage], inference: Inference, *, classifier: bool) -> list[Decision]:
     plugin = RouterPlugin(RouterConfig(classifier=classifier))
     router = plugin.bumble_router(inference, tuple(plugin.bumble_languages()), Settings())
-    assert isinstance(router, EvidenceRouter)
     inputs = [asked(message.text) for message in messages]
     return [
         Decision(message=message, route=await router.route(input), explanation=router.explain(input))

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bumble_core import PluginConfig, Settings, hookimpl
+from bumble_core import Later, PluginConfig, Settings, hookimpl
 from bumble_core.languages import read_packs
 from bumble_core.ports import Inference, Judge, Tool
 from bumble_core.types.languages import LanguagePack
-
-from .asking import Asking
-from .gate import CompletionGate
-from .hints import Hints
+from bumble_core.types.turn import TurnContext, Verdict
 
 _LANGUAGES = Path(__file__).parent / "languages"
+
+
+class _Gate:
+    """The judge; what it looks at is loaded when a turn comes to its end."""
+
+    def __init__(self, *given: object) -> None:
+        self._gate: Later[Judge] = Later("bumble_judge.gate:completion_gate", *given)
+
+    async def judge(self, turn: TurnContext) -> Verdict:
+        return await self._gate().judge(turn)
 
 
 class JudgePlugin:
@@ -35,4 +42,4 @@ class JudgePlugin:
         settings: Settings,
     ) -> Judge:
         names = tuple(name for name, tool in tools.items() if tool.is_work)
-        return CompletionGate(Asking(inference, names, settings), Hints(languages), names, settings)
+        return _Gate(inference, names, languages, settings)

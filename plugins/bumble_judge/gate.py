@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from bumble_core import InferenceError, Settings
 from bumble_core.errors import BudgetSpent
 from bumble_core.languages import words
+from bumble_core.ports import Inference
+from bumble_core.types.languages import LanguagePack
 from bumble_core.types.turn import TurnContext, Verdict
 
 from . import form
@@ -210,6 +212,13 @@ class CompletionGate:
     def _with_a_tool(self) -> str:
         names = ", ".join(f"`{name}`" for name in self._tools[:_MOST_NAMED])
         return f" with a tool ({names})" if names else ""
+
+
+def completion_gate(
+    inference: Inference, tools: tuple[str, ...], languages: tuple[LanguagePack, ...], settings: Settings
+) -> CompletionGate:
+    """Return the judge; `tools` are the names of those that work."""
+    return CompletionGate(Asking(inference, tools, settings), Hints(languages), tools, settings)
 
 
 def _first(checks: Sequence[Check], ending: Ending) -> Verdict | None:

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import structlog
-from pydantic import Field
 
-from bumble_core import InferenceError, PluginConfig, Settings
+from bumble_core import InferenceError, Settings
+from bumble_core.ports import Inference
 from bumble_core.types.inference import ModelRef, Profile
 from bumble_core.types.languages import LanguagePack
 from bumble_core.types.turn import Explanation, Label, Route, TurnInput
 
 from .classifier import Classifier
+from .config import RouterConfig
 from .evidence import Opinion, weigh
 from .form import form_of
 from .vocabulary import Vocabulary
@@ -21,26 +22,6 @@ from .vocabulary import Vocabulary
 log = structlog.get_logger(__name__)
 
 _CLASSIFIER_CONFIDENCE = 0.8  # a guess: on the labelled messages a small model is right about that often
-
-
-class RouterConfig(PluginConfig):
-    """When a message is answered by reflex, and when a model is asked about it."""
-
-    reflex_below_chars: int = Field(
-        default=80, ge=0, description="Messages shorter than this, in characters, count as short."
-    )
-    reflex_below_intensity: float = Field(
-        default=0.6, ge=0, le=1, description="Messages of this intensity or more are answered with thought."
-    )
-    certain_from: float = Field(default=0.7, ge=0.5, le=1, description="Confidence from which on no model is asked.")
-    leaning_from: float = Field(
-        default=0.6, ge=0.5, le=1, description="Confidence that is enough where no model may be asked; else: thought."
-    )
-    classifier: bool = Field(default=False, description="Ask a model for one word where the signs are not certain.")
-    classifier_models: tuple[str, ...] = Field(
-        default=(), description="Models that are asked for it, `provider:model` each; empty: those of the turn."
-    )
-    classifier_timeout_s: float = Field(default=10, gt=0, description="Longest wait for the word, in seconds.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +111,16 @@ class EvidenceRouter:
         )
 
 
-def classifier_models(names: tuple[str, ...]) -> tuple[ModelRef, ...]:
-    return tuple(ModelRef.parse(name) for name in names)
+def evidence_router(
+    own: RouterConfig,
+    inference: Inference,
+    classifier_models: tuple[ModelRef, ...],
+    languages: tuple[LanguagePack, ...],
+    settings: Settings,
+) -> EvidenceRouter:
+    """Return the router with its classifier, where that is switched on."""
+    asked = Classifier(inference, classifier_models, own.classifier_timeout_s) if own.classifier else None
+    return EvidenceRouter(own, asked, languages, settings)
 
 
 def _reason(opinion: Opinion) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bumble_router import EvidenceRouter, RouterConfig, RouterPlugin
+from bumble_router import DeferredRouter, RouterConfig, RouterPlugin
 
 from bumble_core import Settings, ToolCall, ToolResult, assistant, tool_message, user
 from bumble_core.errors import Unreachable
@@ -41,12 +41,10 @@ class Word:
         yield Completion(message=assistant(self.word), finish="stop", model=request.models[0])
 
 
-def router(inference: Inference | None = None, agent: dict[str, Any] | None = None, **config: Any) -> EvidenceRouter:
+def router(inference: Inference | None = None, agent: dict[str, Any] | None = None, **config: Any) -> DeferredRouter:
     own = RouterConfig.model_validate({"classifier": inference is not None, **config})
     settings = Settings.model_validate({"agent": {"models": ["scripted:model"], **(agent or {})}})
-    built = RouterPlugin(own).bumble_router(inference or Word(), PACKS, settings)
-    assert isinstance(built, EvidenceRouter)
-    return built
+    return RouterPlugin(own).bumble_router(inference or Word(), PACKS, settings)
 
 
 def row_text(given: Any) -> str:
