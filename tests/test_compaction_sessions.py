@@ -89,3 +89,14 @@ def test_no_slot_was_left_open(long: LongSession) -> None:
     texts = [words(message) for message in long.messages]
     slots = ("{file}", "{func}", "{who}", "{thing}", "{person}", "{quien}", "{wer}", "{reply}", "-9}", "-90}")
     assert [text for text in texts if any(slot in text for slot in slots)] == []
+
+
+def test_the_beginning_of_a_session_is_one_too_with_the_questions_on_it(long: LongSession) -> None:
+    beginning = long.first(100)
+    check_history(beginning.messages)
+    assert len(beginning.messages) <= 100
+    assert beginning.messages[-1].role == "assistant"
+    assert 0 < len(beginning.questions) < len(long.questions)
+    assert long.first(None) == long
+    with pytest.raises(ValueError, match="no question is on the first 0 messages"):
+        long.first(0)

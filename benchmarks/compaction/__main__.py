@@ -1,9 +1,10 @@
 """Measure what compaction keeps of ten long conversations.
 
-    python -m benchmarks.compaction [--json] [--write] [--model NAME [--session NAME]]
+    python -m benchmarks.compaction [--json] [--write] [--model NAME [--session NAME] [--messages N]]
 
 Without a model: the ideal and the extractive summariser, some seconds. `--write` updates the documentation.
-`--model` has a real model summarise, as `bumble` would ask it; name a session, or it takes all ten.
+`--model` has a real model summarise, as `bumble` would ask it, in the window that it has; name a session, or it takes
+all ten, and how many of its messages, or it takes them all.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ import structlog
 from benchmarks.compaction.page import PAGE, WINDOW, measured, page, table
 from benchmarks.compaction.score import Score, score
 from benchmarks.compaction.scripts import NAMES
-from benchmarks.compaction.sessions import session
+from benchmarks.compaction.sessions import LongSession, session
 from bumble_core import Settings, assemble
 from bumble_core.types.inference import ModelRef
 
 
-async def of_model(name: str, chosen: Sequence[str]) -> tuple[Score, ...]:
-    settings = Settings.model_validate({"agent": {"models": [name]}})
+async def of_model(name: str, longs: Sequence[LongSession]) -> tuple[Score, ...]:
+    settings, ref = Settings.model_validate({"agent": {"models": [name]}}), ModelRef.parse(name)
     with TemporaryDirectory() as home:
         async with assemble(settings, home=Path(home), run_jobs=False) as runtime:
-            inference = runtime.parts.stages.inference
-            return tuple([await score(session(each), inference, WINDOW, ModelRef.parse(name)) for each in chosen])
+            stages = runtime.parts.stages
+            known = await stages.room.sizing.window_of(ref, may_list=True) if stages.room.sizing else None
+            window = min(known or WINDOW, WINDOW)
+            return tuple([await score(long, stages.inference, window, ref) for long in longs])
 
 
 def main() -> None:
@@ -41,10 +44,12 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} of the reference")
     parser.add_argument("--model", help="have this model summarise, `provider:model`")
     parser.add_argument("--session", action="append", choices=NAMES, help="only this one, with a model")
+    parser.add_argument("--messages", type=int, help="only so many messages of each session, with a model")
     asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    longs = [session(name).first(asked.messages) for name in asked.session or NAMES] if asked.model else []
     found: Mapping[str, Sequence[Score]] = (
-        {asked.model: asyncio.run(of_model(asked.model, asked.session or NAMES))} if asked.model else measured()
+        {asked.model: asyncio.run(of_model(asked.model, longs))} if longs else measured()
     )
     if asked.write and not asked.model:
         PAGE.write_text(page(found), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.compaction.scripts import NAMES, Ask, Beat, Script, Work, pairs, script
 from benchmarks.compaction.templates import Templates
@@ -37,6 +37,21 @@ class LongSession:
     language: str
     messages: tuple[Message, ...]
     questions: tuple[Question, ...]
+
+    def first(self, most: int | None) -> LongSession:
+        """Return the session up to the last whole turn of so many messages, and the questions on that.
+
+        Raises:
+            ValueError: no question is on so few.
+        """
+        ends = [
+            at for at, message in enumerate(self.messages, 1) if message.role == "assistant" and not message.tool_calls
+        ]
+        end = max((at for at in ends if most is None or at <= most), default=0)
+        questions = tuple(question for question in self.questions if question.at < end)
+        if not questions:
+            raise ValueError(f"`{self.name}`: no question is on the first {most} messages; take more")
+        return replace(self, messages=self.messages[:end], questions=questions)
 
 
 def sessions() -> tuple[LongSession, ...]:
