@@ -34,7 +34,7 @@ from bumble_core.types.compaction import CompactionState
 from bumble_core.types.inference import Completion, Delta, ModelRef, Request
 
 MODEL = ModelRef(provider="stub", model="m")
-_SIZES, _ROUNDS = (1000, 2000, 4000, 8000, 10_000, 16_000), 7
+_SIZES, _ROUNDS = (1000, 2000, 4000, 8000, 10_000, 16_000), 15
 _QUICK_SIZES, _QUICK_ROUNDS = (200, 400), 2
 _SUMMARY = "Goal: go through the files. Progress: those so far are read. Next Steps: the others. " * 12
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .types.compaction import CompactionState, PhaseReport
-from .types.messages import Message
+from .types.messages import Message, Text, ToolCall, ToolResult
 
 Messages = Sequence[Message]
 
@@ -155,6 +155,6 @@ def _out_of_place(after: Messages) -> str | None:
 
 
 def _ids(messages: Messages) -> tuple[set[str], set[str]]:
-    parts = [part for message in messages for part in message.parts if part.kind != "text"]
-    calls = {part.id for part in parts if part.kind == "tool_call"}
-    return calls, {part.call_id for part in parts if part.kind == "tool_result"}
+    parts = [part for message in messages for part in message.parts if not isinstance(part, Text)]
+    calls = {part.id for part in parts if isinstance(part, ToolCall)}
+    return calls, {part.call_id for part in parts if isinstance(part, ToolResult)}

@@ -115,7 +115,10 @@ class CompactionState:
     def staying(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return those of `messages` that may not leave, each with the call or the results that belong to it."""
         keep = self.keep
-        if not any(message.pinned or message.id in keep for message in messages):
+        for one in messages:
+            if one.pinned or one.id in keep:
+                break
+        else:
             return ()
         kept: list[Message] = []
         group: list[Message] = []

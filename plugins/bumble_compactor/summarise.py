@@ -60,19 +60,18 @@ class Summarise:
         if not is_wanted and not self._attempts.may_ask(key, size, is_new=is_new):
             raise InferenceError(f"not asked for: `{state.models[0]}` gave no usable summary of it before")
         try:
-            summary, end = await self._summarised(state, earlier, leaving)
+            summary, kept, end = await self._summarised(state, earlier, leaving)
         except MalformedReply:
             self._attempts.failed(key, size)
             raise
         self._attempts.succeeded(key)
         before = [m for m in state.messages[:head] if m.source != "summary"]
-        kept = state.staying(leaving[:end])
         return state.with_messages((*before, summary, *kept, *leaving[end:], *state.messages[tail:]))
 
     async def _summarised(
         self, state: CompactionState, earlier: list[Message], leaving: list[Message]
-    ) -> tuple[Message, int]:
-        """Return the summary that replaces `earlier` ones and `leaving[:end]`, and `end`.
+    ) -> tuple[Message, tuple[Message, ...], int]:
+        """Return the summary that replaces `earlier` ones and `leaving[:end]`, what of that stays, and `end`.
 
         Raises:
             InferenceError: no model answered.
@@ -83,8 +82,9 @@ class Summarise:
         carried = [each for message in earlier for each in index_of(message)]
         summary = as_message(draft.text, index_for(draft.text, carried, _records(previous, draft.parts)))
         gone = leaving[: draft.end]
-        self._check_length(state, summary, [*earlier, *gone], state.staying(gone))
-        return summary, draft.end
+        kept = state.staying(gone)
+        self._check_length(state, summary, [*earlier, *gone], kept)
+        return summary, kept, draft.end
 
     async def _drafted(self, state: CompactionState, leaving: list[Message], previous: str) -> _Draft:
         """Summarise part by part.

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import not_
 
-from bumble_core import Message, user
+from bumble_core import Message, ToolCall, ToolResult, user
 from bumble_core.ports import TokenCounter
 from bumble_core.types.inference import ModelRef
+from bumble_core.types.messages import Text
 
 _LONGEST_OUTPUT = 8000  # characters of one call or result that a summary is made from: half of what the kernel lets in
 _LONGEST_SHARE = 2  # no message takes more than half of a part
@@ -34,16 +35,16 @@ class Section:
 def shown(message: Message, longest: int) -> str:
     """Return a message as lines of a record; each of its texts has at most `longest` characters."""
     role, parts = message.role, message.parts
-    if len(parts) == 1 and parts[0].kind == "text":  # most messages are no more than that
-        text = parts[0].text
+    if len(parts) == 1 and isinstance(first := parts[0], Text):  # most messages are no more than that
+        text = first.text
         return f"{role}: {text if len(text) <= longest else _excerpt(text, longest)}"
     lines = []
     for part in parts:
-        if part.kind == "text":
+        if isinstance(part, Text):
             lines.append(f"{role}: {_excerpt(part.text, longest)}")
-        elif part.kind == "tool_result":
+        elif isinstance(part, ToolResult):
             lines.append(f"result of {part.name} ({part.status}): {_excerpt(part.content, _LONGEST_OUTPUT)}")
-        elif part.kind == "tool_call":
+        elif isinstance(part, ToolCall):
             arguments = json.dumps(part.arguments)  # twice as fast as with other settings
             if "\\u" in arguments:
                 arguments = json.dumps(part.arguments, ensure_ascii=False)
