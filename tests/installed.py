@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tests.depth import IS_DEEP
@@ -34,6 +35,7 @@ def write_distribution(
     info.joinpath("entry_points.txt").write_text("\n".join(lines) + "\n")
 
 
+@cache
 def shipped_entry_points() -> Mapping[str, Mapping[str, str]]:
     """Return the entry points that `pyproject.toml` declares, by group."""
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
