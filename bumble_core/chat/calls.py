@@ -55,7 +55,7 @@ class CallAssembler:
         """Take the `tool_calls` of one chunk; what is not a call is passed over."""
         self._chunk += 1
         for entry in entries if isinstance(entries, list) else [entries]:
-            if isinstance(entry, Mapping):
+            if isinstance(entry, dict):
                 self._add(entry)
 
     def calls(self, problem: str = "") -> tuple[ToolCall, ...]:
@@ -75,7 +75,7 @@ class CallAssembler:
 
     def _add(self, entry: Mapping[str, Any]) -> None:
         function = entry.get("function")
-        function = function if isinstance(function, Mapping) else entry
+        function = function if isinstance(function, dict) else entry
         index, identity = entry.get("index"), entry.get("id")
         piece = _Open(
             index=index if isinstance(index, int) else None,
@@ -124,7 +124,7 @@ def read_arguments(raw: str) -> tuple[dict[str, JsonValue], str]:
     if not raw.strip():
         return {}, ""
     try:
-        parsed = json.loads(raw, parse_constant=_refuse, parse_float=_finite)
+        parsed = _decoder.decode(raw)
     except (ValueError, RecursionError) as error:
         return {}, f"the arguments are not valid JSON: {error}"
     if not isinstance(parsed, dict):
@@ -169,6 +169,9 @@ def _finite(text: str) -> float:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)  # making one costs more than a small call
 
 
 def _kind(value: object) -> str:

@@ -8,6 +8,7 @@ import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import httpx
@@ -42,6 +43,7 @@ class HttpClient:
         self._named = server
         self._clock = clock
         self._needs_key = needs_key
+        self._url = lru_cache(maxsize=16)(httpx.URL)  # a request's address is taken apart once
         self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] = WeakKeyDictionary()
 
     @asynccontextmanager
@@ -72,7 +74,7 @@ class HttpClient:
         timeout = httpx.Timeout(None, connect=settings.connect_timeout_s)
         request = httpx.Request(
             method,
-            self.address.join(path),
+            self._url(self.address.join(path)),
             content=content or None,
             headers=request_headers(settings, self.address, key),
             extensions={"timeout": timeout.as_dict()},

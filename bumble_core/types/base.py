@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import secrets
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -38,4 +38,4 @@ class Value(BaseModel):
 
 def new_id(prefix: str) -> str:
     """Return an opaque id such as `turn_3f2a5c0d9b1e`; unique, not ordered."""
-    return f"{prefix}_{uuid.uuid4().hex[:12]}"
+    return f"{prefix}_{secrets.token_hex(6)}"

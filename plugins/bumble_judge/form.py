@@ -16,6 +16,8 @@ _QUOTED = re.compile('[«»“”„"「『《`][^«»“”„"」』》`]+[«�
 
 def size(text: str) -> int:
     """Return how much a text says, in letters and digits of an alphabet."""
+    if text.isascii():
+        return sum(map(str.isalnum, text))
     return sum(_DENSE_IS if _DENSE.match(each) else 1 for each in text if each.isalnum())
 
 

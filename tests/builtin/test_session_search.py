@@ -6,7 +6,7 @@ import pytest
 
 from bumble_core.builtin.sessions import SqliteSessions
 from bumble_core.types.messages import Message, Text, Thinking, assistant
-from tests.builtin.storage_support import answer, call, say
+from tests.builtin.storage_support import answer, call, input_of, say
 
 SAID = (
     "I write C++ and C.",
@@ -82,3 +82,15 @@ async def test_thinking_and_calls_are_not_searched_but_results_are(sessions: Sql
     thought = Message(role="assistant", parts=(Thinking(text="secretly"), Text(text="aloud")), source="model")
     await say(sessions, "go", assistant("", call("c1", "lookup")), answer("c1", "resulting"), thought)
     assert [len(await sessions.search(text)) for text in ("secretly", "lookup", "resulting", "aloud")] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("text", ["needle", "ne"], ids=["by-the-index", "without-the-index"])
+async def test_what_is_said_in_a_turn_that_still_runs_is_found_among_the_rest(
+    sessions: SqliteSessions, text: str
+) -> None:
+    await sessions.begin(input_of("a needle of old", turn_id="open", session_id="a"))
+    await say(sessions, "another needle", turn_id="done", session_id="b")
+    await sessions.append("open", assistant("the last needle"))
+    found = [hit.excerpt for hit in await sessions.search(text)]
+    assert found == ["the last needle", "re: another needle", "another needle", "a needle of old"]
+    assert {hit.turn_id for hit in await sessions.search(text, session_id="b")} == {"done"}
