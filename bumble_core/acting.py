@@ -7,7 +7,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 import structlog
+from pydantic import ValidationError
 
+from .closing import closing
 from .consent import agrees, agrees_always
 from .contract import FAULTS, kept
 from .delivery import Mouth
@@ -104,16 +106,19 @@ class Hands:
                 for call in calls:
                     if call.id in waiting and not _must_wait(call, waiting[call.id], calls, open_calls):
                         yield waiting.pop(call.id)
+                if not open_calls:
+                    break
         for call in calls:
             if call.id in waiting:
                 yield waiting.pop(call.id)
 
     async def _results(self, calls: tuple[ToolCall, ...], turn: TurnContext) -> AsyncGenerator[ToolResult, None]:
         """Pass on what the runner gives; one that fails has given no more results."""
+        known = {call.id: call for call in calls}
         try:
-            async with aclosing(self.runner.run(calls, turn)) as results:
+            async with closing(self.runner.run(calls, turn), type(self.runner).__name__) as results:
                 async for result in results:
-                    yield kept(result, ToolResult, "the tool runner")
+                    yield _valid(kept(result, ToolResult, "the tool runner"), known)
         except FAULTS as error:
             log.warning("tool_runner.failed", runner=type(self.runner).__name__, error=repr(error))
 
@@ -136,6 +141,17 @@ class Hands:
 def answer(call: ToolCall, text: str, status: ResultStatus) -> ToolResult:
     """Return a result that the kernel gives in a tool's place."""
     return ToolResult(call_id=call.id, name=call.name, content=text, status=status)
+
+
+def _valid(result: ToolResult, calls: Mapping[str, ToolCall]) -> ToolResult:
+    """Return a result that was made with care, or say to the model that its call's result is none."""
+    try:
+        ToolResult.model_validate(result.__dict__)
+    except ValidationError as error:
+        fields = ", ".join(f"`{one['loc'][0]}`" for one in error.errors(include_url=False))
+        log.warning("tool.invalid_result", call=result.call_id, fields=fields)
+        return answer(calls[result.call_id], f"the tool gave a result that is none: see {fields}", "error")
+    return result
 
 
 def _must_wait(

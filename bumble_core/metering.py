@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 import structlog
 
 from .account import TURN, Account
+from .closing import closing
 from .contract import FAULTS, kept
 from .errors import BudgetSpent, InferenceError, MalformedReply
 from .ports import Emit, Inference, TokenCounter
@@ -53,7 +53,7 @@ class MeteredInference:
         self._check(request, account)
         account.calls[request.purpose] += 1
         try:
-            async with aclosing(self._inner.stream(request)) as stream:
+            async with closing(self._inner.stream(request), type(self._inner).__name__) as stream:
                 async for item in stream:
                     if isinstance(item, Completion):
                         check_author(item)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
 
 from bumble_core import Message, ToolResult, assistant, tool_message, user
-from bumble_core.types.inference import Completion, ModelRef, Profile
+from bumble_core.types.inference import Completion, ModelInfo, ModelRef, Profile
 from bumble_core.types.surfaces import Answer, Delivery
 from bumble_core.types.turn import Route
-from tests.pieces import Tools, add, calling, contents, filling
+from tests.pieces import Tools, add, calling, calling_all, contents, filling, quick
 
 Build = Callable[..., Any]
 MODEL = ModelRef(provider="scripted", model="model")
@@ -45,6 +46,26 @@ class Yields:
 
     async def run(self, calls: Any, turn: Any) -> AsyncGenerator[Any, None]:
         yield self._answer
+
+
+class Lingers(Yields):
+    """A provider, or a tool runner, whose stream stays open after all that was to come, and does not like to close."""
+
+    name = "lingering"
+
+    async def stream(self, request: Any, model: str = "") -> AsyncGenerator[Any, None]:
+        async for item in self.run((), None):
+            yield item
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return ()
+
+    async def run(self, calls: Any, turn: Any) -> AsyncGenerator[Any, None]:
+        try:
+            yield self._answer
+            await asyncio.sleep(600)
+        finally:
+            await asyncio.sleep(600)
 
 
 class Board:
@@ -107,6 +128,37 @@ async def test_a_tool_runner_without_an_answer_leaves_calls_that_failed(runtime:
     async with built:
         turn = await built.answer("go")
     assert (turn.status, contents(turn.messages)) == ("done", ["the tool runner gave no result"])
+
+
+async def test_a_model_whose_stream_stays_open_holds_up_nothing(runtime: Build) -> None:
+    said = Completion(message=assistant("Hello."), finish="stop", model=MODEL)
+    plugins = {"own": filling(providers=[Lingers(said)])}
+    built, _ = runtime(plugins=plugins, agent={"models": ["lingering:m"]})
+    async with built, asyncio.timeout(60):
+        turn = await built.answer("hi")
+    assert (turn.status, turn.text) == ("done", "Hello.")
+
+
+async def test_a_tool_runner_whose_stream_stays_open_holds_up_nothing(runtime: Build) -> None:
+    ran = ToolResult(call_id="c1", name="quick", content="q")
+    plugins = {"own": Tools(quick), "runner": filling(tool_runner=Lingers(ran))}
+    built, _ = runtime(calling_all("quick"), assistant("I see."), plugins=plugins)
+    async with built, asyncio.timeout(60):
+        turn = await built.answer("go")
+    assert (turn.text, contents(turn.messages)) == ("I see.", ["q"])
+
+
+async def test_a_result_made_without_care_fails_its_own_call_alone(runtime: Build) -> None:
+    async def careless() -> ToolResult:
+        """Give a result that is none."""
+        return ToolResult.model_construct(call_id="", name="", content=None)
+
+    replies = (calling_all("careless", "quick"), assistant("I see."))
+    built, _ = runtime(*replies, plugins={"own": Tools(careless, quick)})
+    async with built:
+        turn = await built.answer("go")
+    assert (turn.status, turn.text) == ("done", "I see.")
+    assert contents(turn.messages) == ["the tool gave a result that is none: see `content`", "q"]
 
 
 async def test_a_surface_that_says_nothing_of_a_delivery_has_not_delivered(runtime: Build) -> None:

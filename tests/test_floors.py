@@ -29,6 +29,7 @@ FLOORS = [
     {"ports", "servers", "signatures", "misfits", "memo", "contract", "entity_folder", "command_lines"}
     | {"consent", "outputs", "account", "nudge", "merging", "languages"}
     | {"compaction"},
+    {"closing"},
     {"failures", "hookspecs", "history", "cutting", "metering", "asking", "delivery"}
     | {"broadcast", "watching", "journal", "judging", "atomic", "approvals", "routing"},
     {"chat", "tools", "tool_calls", "slots", "prompt", "discovery"},

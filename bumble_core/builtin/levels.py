@@ -13,6 +13,7 @@ from datetime import timedelta
 
 import structlog
 
+from ..closing import closing
 from ..errors import InferenceError, MalformedReply
 from ..forcing import Level, at_level
 from ..ports import Clock, Provider
@@ -105,13 +106,13 @@ class Levels:
             items = _asked(request, lesson.level, lesson.ref, provider, holds=lesson.is_forced and lesson.is_open)
             completion: Completion | None = None
             try:
-                async with aclosing(items) as stream:
+                async with closing(items, str(lesson.ref)) as stream:
                     async for item in stream:
                         if isinstance(item, Completion):
                             completion = item
-                        else:
-                            is_heard = is_heard or item.text != ""
-                            yield item
+                            break
+                        is_heard = is_heard or item.text != ""
+                        yield item
                 if completion is None:
                     raise unfinished(lesson.ref)
                 reply = lesson.heard(completion)
