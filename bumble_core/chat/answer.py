@@ -40,6 +40,10 @@ class AnswerBuilder:
         if text:
             self._thinking.append(whole_characters(text))
 
+    @property
+    def has_words(self) -> bool:
+        return any(map(str.strip, self._text))
+
     def end(self, finish: Finish) -> None:
         """Note that the server said how the answer ended."""
         self.finish = finish

@@ -35,6 +35,7 @@ class ChatAssembler:
     ) -> None:
         self._answer = AnswerBuilder(model, server)
         self._estimate = estimate
+        self._is_aborted = False
 
     @property
     def finished(self) -> bool:
@@ -71,6 +72,15 @@ class ChatAssembler:
     def fresh(self) -> list[Delta]:
         """Return what was added since the last time, as one delta, or none."""
         return self._answer.fresh()
+
+    def close(self) -> None:
+        """Take words as whole when the server says that its reply is over and not how; many small ones do.
+
+        Calls are not: they may have been cut by their length.
+        """
+        answer = self._answer
+        if answer.finish is None and answer.has_words and not answer.calls and not self._is_aborted:
+            answer.end("stop")
 
     def completion(self) -> Completion:
         """Return the answer; `finish` is `cut` and there are no calls when the server never said how it ended.
@@ -122,5 +132,6 @@ class ChatAssembler:
             if said:
                 raise failure(self._answer.server, None, {"error": said}, model=self._answer.model.model)
             raise Overloaded(f"{self._answer.server} gave up in the middle of its reply (`{reason}`)")
-        if reason not in _CUT:
+        self._is_aborted = reason in _CUT
+        if not self._is_aborted:
             self._answer.end(_FINISHES.get(reason, "stop"))

@@ -22,7 +22,7 @@ class ChatReply:
 
     @property
     def finished(self) -> bool:
-        return self._answer.finished
+        return self._answer.finished or self._objects.done
 
     @property
     def done(self) -> bool:
@@ -35,6 +35,8 @@ class ChatReply:
         return self._deltas(self._objects.end())
 
     def completion(self) -> Completion:
+        if self._objects.done:
+            self._answer.close()
         return self._answer.completion()
 
     def _deltas(self, chunks: Iterable[dict[str, Any]]) -> Iterator[Delta]:

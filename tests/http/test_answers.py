@@ -8,6 +8,8 @@ import pytest
 
 from bumble_core.chat import ChatAssembler
 from bumble_core.errors import InvalidRequest, Overloaded
+from bumble_core.http import ChatReply, Server
+from bumble_core.testing.stub_replies import sse_event
 from bumble_core.types.inference import Usage
 from tests.http.streams import MODEL
 
@@ -92,6 +94,25 @@ def test_the_server_s_word_for_the_end_is_understood(reason: str | None, finish:
     assembler = ChatAssembler(MODEL)
     assembler.feed(chunk(reason, content="Hi"))
     assert assembler.completion().finish == finish
+
+
+@pytest.mark.parametrize(
+    ("reason", "said", "finish"),
+    [
+        (None, {"content": "Hi"}, "stop"),
+        (None, {"reasoning": "hm"}, "cut"),
+        (None, {"content": "Hi", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}, "cut"),
+        ("abort", {"content": "Hi"}, "cut"),
+        ("length", {"content": "Hi"}, "length"),
+    ],
+    ids=["words", "thought-alone", "calls", "stopped", "told"],
+)
+def test_words_are_whole_where_a_server_says_that_it_is_done_and_not_how(
+    reason: str | None, said: dict[str, Any], finish: str
+) -> None:
+    reply = ChatReply(MODEL, Server(name="stub"))
+    list(reply.feed(sse_event(chunk(reason, **said)) + b"data: [DONE]\n\n"))
+    assert (reply.finished, reply.completion().finish) == (True, finish)
 
 
 def test_a_finish_of_error_is_a_failure() -> None:
