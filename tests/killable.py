@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,10 +127,9 @@ class Process:
 
     async def killed(self, into: Path) -> None:
         """Leave in `into` what a process that is killed now leaves; what this one does afterwards nobody sees."""
-        shutil.copytree(self.home, into, ignore=shutil.ignore_patterns("*.sqlite3*"))
-        for path in self.home.glob("*.sqlite3"):
-            with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(into / path.name)) as target:
-                source.backup(target)
+        into.mkdir()
+        for path in sorted(self.home.rglob("*")):
+            _leave(path, into / path.relative_to(self.home))
         self.held.laws = self.held.laws.copy()
         await self.closed()
         self.turns.clear()
@@ -200,6 +199,18 @@ class Kit:
         plugins = {**self._plugins, "scripted": held}
         runtime = assemble(found, plugins=plugins, discovers=False, run_jobs=False, clock=QuickClock())
         return Process(home, held, runtime)
+
+
+def _leave(path: Path, copy: Path) -> None:
+    """Copy what is there at this moment; threads that write go on meanwhile."""
+    if path.is_dir():
+        copy.mkdir()
+    elif path.suffix == ".sqlite3":
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+    elif ".sqlite3" not in path.name:
+        with suppress(FileNotFoundError):
+            shutil.copyfile(path, copy)
 
 
 async def _over(futures: Iterable[asyncio.Future[Any]]) -> None:
