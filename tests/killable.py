@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,12 +72,13 @@ class Process:
     def open_turns(self, session: str) -> list[Begun]:
         return [turn for turn in self.turns[session] if not turn.ended.done()]
 
-    async def asked(self, session: str, text: str) -> None:
-        """Bring about that the model is asked: tools end, or `text` is said."""
-        if not self.open_turns(session):
-            self.say(session, text)
-        await self.settled()
-        await self.worked(session)
+    async def asked(self, session: str, words: Callable[[], str]) -> None:
+        """Bring about that the model is asked: its tools end, and where the turn ends with them, something is said."""
+        for _ in range(2):
+            if not self.open_turns(session):
+                self.say(session, words())
+            await self.settled()
+            await self.worked(session)
 
     async def worked(self, session: str) -> None:
         """Let the calls that are at work succeed."""

@@ -135,7 +135,7 @@ class Conversations(RuleBasedStateMachine):
             await self.process.cancelled(session)
         self.check_turns()
         for session in ("a", "b"):
-            await self.process.asked(session, self.words())
+            await self.process.asked(session, self.words)
             self.process.answered(session, Reply("text"))
         await self.process.settled()
         last = [turn.ended.result() for turn in self.process.ended()]
@@ -153,7 +153,7 @@ class Conversations(RuleBasedStateMachine):
 
     def reply(self, session: str, reply: Reply) -> None:
         async def replied() -> None:
-            await self.process.asked(session, self.words())
+            await self.process.asked(session, self.words)
             self.process.answered(session, reply)
             await self.process.settled()
 
@@ -161,17 +161,17 @@ class Conversations(RuleBasedStateMachine):
 
     async def never_stop(self, session: str, reply: Reply) -> None:
         """Reply the same until the turn ends: the cap ends it, or a call of `end_turn` does."""
-        await self.process.asked(session, self.words())
-        (turn, *_) = self.process.open_turns(session)
-        while not turn.ended.done():
-            self.process.answered(session, reply)
-            await self.process.settled()
-            await self.process.worked(session)
-        assert turn.ended.result().status in ("capped", "done")
+        await self.process.asked(session, self.words)
+        for turn in self.process.open_turns(session)[:1]:
+            while not turn.ended.done():
+                self.process.answered(session, reply)
+                await self.process.settled()
+                await self.process.worked(session)
+            assert turn.ended.result().status in ("capped", "done")
 
     async def amid(self, session: str, reply: Reply, ticks: int) -> None:
         """Let the model reply, and come back while the turn goes on with that."""
-        await self.process.asked(session, self.words())
+        await self.process.asked(session, self.words)
         self.process.answered(session, reply)
         for _ in range(ticks):
             await asyncio.sleep(0)
