@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from tests.shipped import construct_shipped
 
 
 def pytest_configure() -> None:
-    """Let processes that tests start find what the tests find, and look as far as this run should."""
+    """Let processes that tests start find what the tests find, be interrupted, and look as far as this run should."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     load_hypothesis_profile()
     here = [str(CHECKOUT), str(CHECKOUT / "plugins"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(folder for folder in here if folder)
