@@ -132,7 +132,9 @@ class Room:
 
     async def _compacted(self, turn: TurnContext, state: CompactionState) -> TurnContext:
         view_tokens = self.counter.count(turn.view, (), turn.route.models[0])
-        state = replace(state, overhead=max(0, state.tokens - view_tokens), originals=await self._originals(turn))
+        overhead = max(0, state.tokens - view_tokens)  # 0 where neighbours are sent as one message
+        tokens = overhead + view_tokens
+        state = replace(state, overhead=overhead, tokens=tokens, originals=await self._originals(turn))
         calls, spent = self.account.calls[_PURPOSE], self.account.spent.get(_PURPOSE)
         after = await self._phases(state)
         if after.is_pressing or (not after.fits and state.cause == "overflow"):

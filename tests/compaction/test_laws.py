@@ -146,6 +146,14 @@ def test_compacting_twice_changes_nothing_the_second_time(
     assert len(summaries(twice.messages)) <= 1
 
 
+async def test_a_message_may_leave_that_is_sent_as_one_with_its_neighbours(tmp_path: Path) -> None:
+    pinned = [user(text).model_copy(update={"pinned": True}) for text in ("请检查日志" * 20, "x" * 900)]
+    history = (*pinned, user("## heading\n```\ncode\n" * 5), user("The question: " + "word " * 12))
+    found = await fitted(Bench(tmp_path, Summariser(), settings(400)), [], history)
+    assert [message.text for message in found.turn.view[2:]] == [CUT_MARKER, history[-1].text]
+    assert found.tokens < found.window
+
+
 async def test_a_long_history_of_tool_use_is_compacted_to_fit(tmp_path: Path) -> None:
     bench = Bench(tmp_path, Summariser(), settings(4096))
     after = await bench.compact(work(60))
