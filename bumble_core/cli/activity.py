@@ -18,6 +18,7 @@ from ..types.events import Compacted, Event, Inferred, JobFailing, Judged, ToolF
 from .transcript import arguments_line
 
 _WIDTH = 200  # characters of a line where standard error is no terminal
+_ID_SHOWN = 10  # characters of a run that are enough for `bumble jobs show` and leave the line whole
 _FAILED = {"error": "failed", "refused": "was refused", "timeout": "took too long", "interrupted": "was interrupted"}
 
 
@@ -63,7 +64,7 @@ class Activity:
             case Compacted(tokens_before=before, tokens_after=after) if after < before:
                 lines = [f"shortened the history from {before} to {after} tokens"]
             case JobFailing(record=record, failures=failures):
-                lines = [f"{record.job} has failed {failures} times in a row; bumble jobs show {record.id} says why"]
+                lines = [f"{record.job} failed {failures} times: bumble jobs show {record.id[:_ID_SHOWN]}"]
             case Judged(verdict=verdict) if not verdict.done and verdict.on != "say":
                 lines = [f"not done yet: {verdict.reason}"]
             case _:

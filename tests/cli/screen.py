@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pexpect
 import pyte
@@ -40,13 +40,12 @@ class Screen:
 
     async def shows(self, ending: str) -> str:
         """Wait until the screen ends with `ending`, after what was typed last, and return what it shows."""
-        try:
-            async with asyncio.timeout(_LONGEST_S):
-                while self.text == self._typed_at or not self.text.endswith(ending):
-                    self._stream.feed(await asyncio.to_thread(self._written))
-        except (TimeoutError, pexpect.EOF) as error:
-            raise AssertionError(f"the screen does not end with {ending!r}:\n{self.text}") from error
-        return self.text
+        return await self._until(lambda: self.text != self._typed_at and self.text.endswith(ending), ending)
+
+    async def shows_line(self, part: str) -> str:
+        """Wait until there is a line with `part` in it, and return the line."""
+        text = await self._until(lambda: part in self.text, part)
+        return next(line for line in text.splitlines() if part in line)
 
     async def left_with(self) -> int | None:
         """Wait until the program has ended and return its exit status."""
@@ -57,6 +56,15 @@ class Screen:
 
     def close(self) -> None:
         self._process.close(force=True)
+
+    async def _until(self, holds: Callable[[], bool], wanted: str) -> str:
+        try:
+            async with asyncio.timeout(_LONGEST_S):
+                while not holds():
+                    self._stream.feed(await asyncio.to_thread(self._written))
+        except (TimeoutError, pexpect.EOF) as error:
+            raise AssertionError(f"the screen does not show {wanted!r} there:\n{self.text}") from error
+        return self.text
 
     def _written(self) -> bytes:
         try:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -46,6 +46,35 @@ class KeeperPlugin:
     @hookimpl
     def bumble_jobs(self):
         return [Diary()]
+"""
+
+
+REWRITER = """
+from bumble_core import complete, hookimpl, user
+from bumble_core.types.inference import Profile, Request
+from bumble_core.types.jobs import JobResult, JobSpec, Write
+
+
+class Rewriter:
+    spec = JobSpec(id="rewriter", summary="Have a model write the notes anew", outputs=("notes.md",))
+
+    def __init__(self, inference):
+        self.inference = inference
+
+    async def run(self, view):
+        said = await complete(self.inference, Request(
+            owner=view.run_id, purpose="job", models=view.models, profile=Profile(name="job", max_tokens=99),
+            messages=(user("say # Notes\\\\n- tea"),)))
+        return JobResult(summary="wrote them anew", writes=(Write(path="notes.md", text=said.message.text),))
+
+
+class RewriterPlugin:
+    def __init__(self, config):
+        pass
+
+    @hookimpl
+    def bumble_jobs(self, inference):
+        return [Rewriter(inference)]
 """
 
 
@@ -145,6 +174,19 @@ def test_run_whose_process_was_killed_is_not_called_running(machine: Installed) 
     assert (row["state"], row["last_run"].split()[0]) == ("waiting", "interrupted")
 
 
+def test_rewrite_that_drops_most_of_a_file_unsaid_is_refused_and_told_of(machine: Installed) -> None:
+    machine.add("rewriter", "1.0", {"bumble_core.plugins": {"rewriter": "rewriter:RewriterPlugin"}}, rewriter=REWRITER)
+    notes = memory(machine) / "notes.md"
+    notes.write_text(before := "# Notes\n- tea\n" + "".join(f"- thing {number}\n" for number in range(20)))
+    assert machine.bumble("jobs", "run", "rewriter").status == 1
+    assert notes.read_text() == before
+    (run,) = json.loads(machine.bumble("jobs", "runs", "--outcome", "failure", "--json").out)
+    shown = machine.bumble("jobs", "show", run["id"]).out
+    told = "ContractError: job `rewriter` would leave out 91% of `notes.md` without saying what it removed"
+    assert f"  outcome  failure\n  error    {told}\n" in shown
+    assert "  calls    1\n" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
@@ -211,20 +253,22 @@ def test_watch_prints_runs_of_other_processes(machine: Installed) -> None:
     assert "diary  manual  success" in line
 
 
-def test_daemon_runs_what_was_left_due(worked: Installed, tmp_path: Path) -> None:
-    machine = Installed(Path(shutil.copytree(worked.root, tmp_path / "copy")))
+def test_daemon_runs_what_was_left_due_and_what_other_processes_make_due(machine: Installed) -> None:
+    command, pipe = machine.command("daemon"), subprocess.PIPE
+    environment = {**machine.environment, "PYTHONUNBUFFERED": "1"}
     machine.bumble("run", "say four")
     machine.bumble("run", "say five")
-    pipe = subprocess.PIPE
-    environment = {**machine.environment, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        machine.command("daemon"), cwd=machine.work, env=environment, stdout=pipe, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=machine.work, env=environment, stdout=pipe, text=True) as process:
         assert process.stdout is not None
-        lines = []
-        while not lines or "success" not in lines[-1]:
-            lines.append(process.stdout.readline())
-            assert lines[-1]
+        until_it_ends("diary success: counted 2\n", process.stdout)
+        machine.bumble("run", "say six")
+        machine.bumble("run", "say seven")
+        until_it_ends("diary success: counted 2\n", process.stdout)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
-    assert lines[-1] == "diary success: counted 2\n"
+    assert memory(machine).joinpath("diary.md").read_text().endswith("- turn 6\n- turn 7\n")
+
+
+def until_it_ends(line: str, lines: IO[str]) -> None:
+    """Read up to the line in question; where the program ends before, that is an error."""
+    assert line in lines
