@@ -1,6 +1,6 @@
-"""Give the agent a background job of your own, with a condition of your own: twenty lines.
+"""Give the agent a background job of your own, with a condition of your own.
 
-Run it: `python examples/own_job.py`. It keeps a list of the questions that were asked, whenever a new one was.
+Run it: `python examples/own_job.py`. It keeps a list of the questions that were asked while the list is not too long.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ QUESTIONS = "questions.md"
 
 @dataclass(frozen=True)
 class ShorterThan(Condition):
-    """Holds while the list is not too long."""
-
     characters: int
     reads = (QUESTIONS,)
 
@@ -34,21 +32,13 @@ class ShorterThan(Condition):
 
 
 class Questions:
-    spec = JobSpec(
-        id="questions",
-        summary="List the questions that were asked",
-        triggers=(When(TurnsSince(1) & ShorterThan(4000)),),
-        outputs=(QUESTIONS,),
-    )
+    spec = JobSpec(id="questions", triggers=(When(TurnsSince(1) & ShorterThan(4000)),), outputs=(QUESTIONS,))
 
     async def run(self, view: JobView) -> JobResult:
-        """Add each question that is not in the list: a run that is repeated adds nothing."""
         text = view.documents[QUESTIONS].text
         asked = [f"- {turn.messages[0].text}\n" for turn in view.turns if turn.messages[0].text.endswith("?")]
-        text += "".join(line for line in asked if line not in text)
-        return JobResult(
-            summary=f"read {len(view.turns)}", read=len(view.turns), writes=(Write(path=QUESTIONS, text=text),)
-        )
+        text += "".join(line for line in asked if line not in text)  # a run that is repeated adds nothing
+        return JobResult(writes=(Write(path=QUESTIONS, text=text),))
 
 
 class QuestionsPlugin:

@@ -125,6 +125,13 @@ def test_example_configuration_assembles(tmp_path: Path) -> None:
     assert "configured with stages.router" in done.out
 
 
+def test_a_job_with_a_condition_of_its_own_is_twenty_lines() -> None:
+    tree = ast.parse((EXAMPLES / "own_job.py").read_text())
+    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    lines = {each.name: sum(map(bool, map(str.strip, ast.unparse(each).splitlines()))) for each in classes}
+    assert (lines.keys(), sum(lines.values()) <= 20) == ({"ShorterThan", "Questions", "QuestionsPlugin"}, True)
+
+
 def test_a_router_is_tuned_wrapped_and_replaced_in_ten_lines_each() -> None:
     tree = ast.parse((EXAMPLES / "routers.py").read_text(encoding="utf-8"))
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]

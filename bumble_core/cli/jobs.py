@@ -58,7 +58,8 @@ def run(common: Common, job: str) -> int:
 
     async def work(runtime: Runtime) -> RunRecord:
         _known(job, runtime)
-        say(f"running {job}; Ctrl-C interrupts it")
+        summary = runtime.parts.execute.specs[job].summary
+        say(f"running {job}{f' ({summary})' if summary else ''}; Ctrl-C interrupts it")
         return await runtime.parts.execute(job, Cause(trigger="manual", reason="asked for on the command line"))
 
     record = _with_jobs(common, work)

@@ -76,7 +76,7 @@ class Applying:
         return "" if version == ABSENT else (await self.documents.read_version(path, version)).text
 
     def _check(self, spec: JobSpec, view: JobView, result: JobResult) -> None:
-        if not 0 <= result.read <= len(view.turns):
+        if not 0 <= result.turns_read(view) <= len(view.turns):
             raise ContractError(f"job `{spec.id}` says it read {result.read} of {len(view.turns)} turns")
         paths = [write.path for write in result.writes]
         if stray := [path for path in paths if not may_write(spec, path)]:

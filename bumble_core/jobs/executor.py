@@ -25,7 +25,7 @@ from .courtesy import Courtesy
 from .due import due
 from .look import Look, watched_by
 from .models import JobModels
-from .outcomes import charged, failed, requeued, skipped, succeeded
+from .outcomes import charged, cursor_after, failed, requeued, skipped, succeeded, told
 from .supervision import GaveWay, supervised, uninterrupted
 from .views import Views
 
@@ -138,10 +138,10 @@ class JobExecutor:
         watched = await watched_by(spec, self.views.documents)
         update: dict[str, object] = {
             "outcome": "success",
-            "summary": result.summary,
+            "summary": result.summary or told(view, result, changes),
             "changes": changes,
             "removed": result.removed,
-            "cursor": (before, view.turns[result.read - 1].number if result.read else before),
+            "cursor": (before, cursor_after(view, result, before)),
             "models": view.models,
             "model": result.model,
             "attempts": result.attempts,

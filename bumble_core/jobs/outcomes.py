@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from ..types.documents import Document
 from ..types.inference import Usage
-from ..types.jobs import Cause, JobResult, JobSpec, JobState, JobView, Situation
+from ..types.jobs import Cause, Change, JobResult, JobSpec, JobState, JobView, Situation
 from .due import JITTER, LONGEST_RETRY, print_of, served
 
 _FIRST_RETRY = timedelta(minutes=1)
@@ -23,20 +23,34 @@ def succeeded(
     `watched` are the documents that the conditions name, as the run left them. What is left to read is due at once
     where something was read; else the job has answered the situation, and waits until it changes.
     """
-    left = view.unread - result.read
+    read = result.turns_read(view)
+    left = view.unread - read
     answered = print_of(Situation(at=view.at, unread=left, documents=watched))
     update: dict[str, object] = {
-        "cursor": view.turns[result.read - 1].number if result.read else state.cursor,
+        "cursor": cursor_after(view, result, state.cursor),
         "last_run": view.run_id,
         "note": state.note if result.note is None else result.note,
         "last_scheduled": served(spec, state, view.at),
-        "seen": "" if result.read and left else answered,
+        "seen": "" if read and left else answered,
         "owes_startup": False,
         "owes_slot": None,
         "failures": 0,
         "retry_after": None,
     }
     return state.model_copy(update=update)
+
+
+def cursor_after(view: JobView, result: JobResult, before: int) -> int:
+    """Return the number of the last turn that was read."""
+    read = result.turns_read(view)
+    return view.turns[read - 1].number if read else before
+
+
+def told(view: JobView, result: JobResult, changes: Sequence[Change]) -> str:
+    """Return what a run did, for a job that does not say."""
+    read = result.turns_read(view)
+    wrote = f", wrote {', '.join(change.path for change in changes)}" if changes else ""
+    return f"read {read} turn{'' if read == 1 else 's'}{wrote}"
 
 
 def failed(state: JobState, cause: Cause, at: datetime, chance: float) -> JobState:

@@ -51,12 +51,11 @@ class JobContract:
         assert not any(found), "; ".join(filter(None, found))
 
     def test_what_it_writes_is_taken_by_the_kernel(self) -> None:
-        result, _ = asyncio.run(self._run(MemoryDocuments(self.documents)))
-        assert result.summary, "the record of a run says what it did"
+        asyncio.run(self._run(MemoryDocuments(self.documents)))
 
     def test_it_runs_with_nothing_to_read(self) -> None:
         result, _ = asyncio.run(self._run(MemoryDocuments(self.documents), asked=()))
-        assert result.read == 0
+        assert not result.read
 
     def test_run_that_a_crash_has_repeated_changes_nothing_more(self) -> None:
         documents = MemoryDocuments(self.documents)

@@ -50,14 +50,14 @@ Outcome = Literal["success", "failure", "skipped", "interrupted"]
 class JobSpec(Value):
     """`inputs` are documents that the job reads, `outputs` those that it reads and alone may write.
 
-    A path that ends in `/` stands for all documents below it. `models` are what the job prefers where nobody chose
-    and their provider is there; `timeout` is the longest time of one run, `daily_tokens` what all runs of a day may
-    take together before the job waits for the next day (UTC).
+    Without triggers the job runs only when it is asked for. A path that ends in `/` stands for all documents below it.
+    `models` are what the job prefers where nobody chose and their provider is there; `timeout` is the longest time of
+    one run, `daily_tokens` what all runs of a day may take together before the job waits for the next day (UTC).
     """
 
     id: str = Field(pattern=r"^[a-z0-9]+(_[a-z0-9]+)*$")
-    summary: str
-    triggers: tuple[InstanceOf[AtStartup] | InstanceOf[Cron] | InstanceOf[When], ...]
+    summary: str = ""
+    triggers: tuple[InstanceOf[AtStartup] | InstanceOf[Cron] | InstanceOf[When], ...] = ()
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     models: tuple[ModelRef, ...] = ()
@@ -123,19 +123,22 @@ class Write(Value):
 class JobResult(Value):
     """What a run comes to; nothing of it is in force until the kernel has checked and applied it.
 
-    `read` counts the turns really shown to the model, from the oldest; the cursor moves over those. `removed` quotes
-    what the writes leave out on purpose: a rewrite that loses much of a document without saying so is refused. `note`
-    is kept for the next run; None keeps the former one.
+    `read` counts the turns really shown to the model, from the oldest; the cursor moves over those. None: all that the
+    view holds. Where `summary` is empty the record says what was read and written. `removed` quotes what the writes
+    leave out on purpose: a rewrite that loses much of a document without saying so is refused. `note` is kept for the
+    next run; None keeps the former one.
     """
 
-    summary: str
-    read: int
+    summary: str = ""
+    read: int | None = None
     writes: tuple[Write, ...] = ()
     removed: tuple[str, ...] = ()
     note: str | None = None
     model: ModelRef | None = None
     attempts: tuple[Attempt, ...] = ()
-    usage: Usage = Usage()
+
+    def turns_read(self, view: JobView) -> int:
+        return len(view.turns) if self.read is None else self.read
 
 
 class Change(Value):

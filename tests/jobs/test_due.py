@@ -9,21 +9,25 @@ import pytest
 from bumble_core.jobs.configured import configured_spec
 from bumble_core.jobs.due import due, next_due, print_of, settled
 from bumble_core.jobs.foreseeing import foresee
-from bumble_core.jobs.outcomes import charged, failed, requeued
+from bumble_core.jobs.outcomes import charged, failed, requeued, succeeded, told
 from bumble_core.types.inference import Usage
 from bumble_core.types.jobs import (
     AtStartup,
     Cause,
+    Change,
     Cron,
     IdleFor,
+    JobResult,
     JobSpec,
     JobState,
+    JobView,
     Situation,
     Trigger,
     TurnsSince,
     When,
 )
 from bumble_core.types.settings import JobSettings
+from bumble_core.types.turn import Turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -119,3 +123,13 @@ def test_foreseen_runs_are_those_that_would_be() -> None:
         (NOON + 2.5 * HOUR, "schedule", 0),
         (NOON + 4 * HOUR, "state", 2),
     ]
+
+
+def test_job_that_says_nothing_has_read_all_and_the_record_says_what_it_did() -> None:
+    turn = Turn(id="t", session_id="s", number=7, started=NOON, finished=NOON, status="done", messages=())
+    view, result = JobView(run_id="run", at=NOON, turns=(turn,), unread=1), JobResult()
+    changes = (Change(path="a.md", before="1", after="2"), Change(path="b.md", before="1", after="2"))
+    assert told(view, result, changes) == "read 1 turn, wrote a.md, b.md"
+    assert told(view, JobResult(read=0), ()) == "read 0 turns"
+    state = succeeded(spec(), JobState(), view, result, {})
+    assert (state.cursor, state.seen) == (7, "0 unread")
