@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
@@ -78,6 +78,12 @@ class OllamaProvider:
             await self._endpoint.made.aclose()
 
 
+class OllamaHere(OllamaProvider):
+    """A server of this machine, whose one model a background run would keep from a turn."""
+
+    is_exclusive: Literal[True] = True
+
+
 class OllamaPlugin:
     Config = OllamaConfig
 
@@ -88,7 +94,7 @@ class OllamaPlugin:
     def bumble_providers(self, home: Path, files: Files, clock: Clock) -> Sequence[Provider]:
         servers = {"ollama": _from_environment(self._config), "ollama-cloud": self._config.cloud}
         return [
-            OllamaProvider(
+            (OllamaHere if _is_here(settings.base_url) else OllamaProvider)(
                 name, settings, clock, home, files, needs_key=bool(settings.api_key_env or settings.api_key_file)
             )
             for name, settings in servers.items()
@@ -108,6 +114,11 @@ def address_of(host: str) -> str:
     port = parts.port or ({"http": 80, "https": 443}.get(scheme, _PORT) if separator else _PORT)
     credentials, at, _ = parts.netloc.rpartition("@")
     return f"{scheme}://{credentials}{at}{f'[{name}]' if ':' in name else name}:{port}{parts.path.rstrip('/')}"
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _from_environment(config: OllamaConfig) -> OllamaConfig:

@@ -22,7 +22,7 @@ from bumble_core.errors import (
     Overloaded,
     Unreachable,
 )
-from bumble_core.ports import Provider
+from bumble_core.ports import Exclusive, Provider
 from bumble_core.testing.stub_replies import json_reply, ndjson_reply, ollama_stream
 from bumble_core.testing.stub_server import StubReply, StubServer
 from bumble_core.types.inference import Delta, Profile
@@ -254,6 +254,17 @@ async def test_the_environment_names_the_server(monkeypatch: pytest.MonkeyPatch)
         async with closed_after(offered()["ollama"]) as provider:
             await answer(provider)
     assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "is_exclusive"), [("", True), ("127.0.0.1", True), ("box.example", False)], ids=["unset", "here", "there"]
+)
+def test_runs_give_way_to_turns_on_the_server_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, host: str, is_exclusive: bool
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert isinstance(offered()["ollama"], Exclusive) is is_exclusive
+    assert not isinstance(offered()[CLOUD], Exclusive)
 
 
 def test_an_environment_that_names_no_host_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
