@@ -32,6 +32,7 @@ _HELP = """\
 /new             begin a new session
 /model           show the models in use and those that can be asked
 /model NAME ...  use these from now on, in this order; `default` goes back to the configuration
+/model JOB ...   the same for a background job; without a name, show what it uses
 /session         show which session this is
 /compact         shorten what the model sees of this session; `/compact the garden` keeps all about that
 /quit            leave; so does Ctrl-D
@@ -191,8 +192,9 @@ class Chat:
         return await self._runtime.compact(self._session, focus, self._given)
 
     def _model(self, argument: str) -> None:
-        if argument:
-            self._given = ()
-            tell(self._door.run(choose(self._runtime, argument.split())))
+        if names := argument.split():
+            if names[0] not in self._runtime.parts.execute.specs:
+                self._given = ()
+            tell(self._door.run(choose(self._runtime, names)))
         else:
             tell(self._door.run(chosen_models(self._runtime, self._given)))

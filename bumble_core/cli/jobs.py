@@ -34,7 +34,8 @@ _WATCHED = 50  # runs at most between two looks
 def jobs(context: click.Context) -> None:
     """Show what background jobs do, run one, or take a run back.
 
-    Without a command it shows where each job stands, when it is due next, and why.
+    Without a command it shows where each job stands, when it is due next, and why. `bumble models switch --job JOB
+    MODEL` has another model do a job.
     """
     if context.invoked_subcommand is None:
         _show_all(context.ensure_object(Invocation).common)

@@ -32,9 +32,13 @@ async def chosen_models(runtime: Runtime, given: tuple[ModelRef, ...]) -> str:
 async def choose(runtime: Runtime, names: list[str]) -> str:
     """Keep the named models as the user's choice and return what to tell; `default` drops the choice.
 
+    Where the first name is that of a background job, the choice is for that job; nothing after it tells what it asks.
+
     Raises:
         RunError: a name cannot be read, or there is no such provider; the former choice stays.
     """
+    if names[0] in runtime.parts.execute.specs:
+        return await _choose_for_job(runtime, names[0], names[1:])
     if names == [_DEFAULT]:
         await runtime.choices.choose(_ROLE, ())
         return f"In use: {_names(runtime.settings.agent.models) or 'the first model that is found'}"
@@ -42,6 +46,13 @@ async def choose(runtime: Runtime, names: list[str]) -> str:
     doubts = [doubt for model in models if (doubt := _doubt(model, await list_models(runtime.providers, _WAIT_S)))]
     await runtime.choices.choose(_ROLE, models)
     return "\n".join([f"In use from now on: {_names(models)}", *doubts])
+
+
+async def _choose_for_job(runtime: Runtime, job: str, names: list[str]) -> str:
+    if not names:
+        return _told(runtime, job)
+    models = () if names == [_DEFAULT] else tuple(_read(name, runtime) for name in names)
+    return await switch_models(runtime, models, job)
 
 
 def models_in_use(runtime: Runtime) -> list[tuple[str, list[str], str]]:
@@ -70,8 +81,13 @@ async def switch_models(runtime: Runtime, models: tuple[ModelRef, ...], job: str
     listing = await list_models(runtime.providers, _WAIT_S) if models else ()
     doubts = [doubt for model in models if (doubt := _doubt(model, listing))]
     await runtime.choices.choose(job or _ROLE, models)
-    told = next(row for row in models_in_use(runtime) if row[0] == (job or "conversation"))
-    return "\n".join([f"{told[0]}: {', '.join(told[1]) or 'the first model that is found'} ({told[2]})", *doubts])
+    return "\n".join([_told(runtime, job or "conversation"), *doubts])
+
+
+def _told(runtime: Runtime, role: str) -> str:
+    """Return a line: which models a job or the conversation asks, and who named them."""
+    _, models, origin = next(row for row in models_in_use(runtime) if row[0] == role)
+    return f"{role}: {', '.join(models) or 'the first model that is found'} ({origin})"
 
 
 def _read(name: str, runtime: Runtime) -> ModelRef:

@@ -125,7 +125,7 @@ def test_new_begins_a_session_and_continue_goes_on_with_the_latest(owl: Installe
 def test_help_lists_every_command(owl: Installed) -> None:
     out = owl.bumble("chat", input="/help\n").out
     assert [line.split()[0] for line in out.splitlines() if line.startswith("/")] == [
-        "/help", "/new", "/model", "/model", "/session", "/compact", "/quit"
+        "/help", "/new", "/model", "/model", "/model", "/session", "/compact", "/quit"
     ]  # fmt: skip
 
 

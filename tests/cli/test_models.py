@@ -100,6 +100,21 @@ def test_a_choice_for_a_job_survives_a_restart_until_it_is_dropped(installed: In
     assert owl.bumble("models", "switch", "--default", "--job", job).out == f"{job}: owl:wise (agent.models)\n"
 
 
+def test_a_chat_chooses_for_a_job_and_leaves_its_own_models_alone(installed: Installed) -> None:
+    owl, job = with_owl(installed, WITH_JOBS), "verification_review"
+    typed = f"/model {job} owl:wise owl:old\n/model {job}\n/model {job} olw:x\n/model\n"
+    ended = owl.bumble("chat", input=typed)
+    asked = f"{job}: owl:wise, owl:old (chosen)\n"
+    assert ended.out.startswith(
+        f"{asked}No provider lists `owl:old`.\n{asked}In use: owl:wise (from the configuration)"
+    )
+    assert "no provider `olw`" in ended.err
+    assert (
+        owl.bumble("chat", input=f"/model {job}\n/model {job} default\n").out
+        == f"{asked}{job}: owl:wise (agent.models)\n"
+    )
+
+
 def test_a_choice_for_the_conversation_is_used_by_the_next_turn(owl: Installed) -> None:
     assert owl.bumble("models", "switch", "owl:old").status == 0
     assert owl.bumble("run", "--json", "hello").out.count("old heard") > 0
