@@ -21,6 +21,7 @@ from bumble_core.atomic import is_part
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.documents import Document
 from bumble_core.types.jobs import Cause, JobResult, JobSpec, JobView, Write
+from tests.jobs.world import NoTurns
 from tests.pieces import filling
 from tests.shipped import construct_shipped
 
@@ -50,7 +51,8 @@ def live(home: Path) -> None:
     async def once() -> None:
         settings = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home})
         plugins = {
-            **construct_shipped("router", "judge", "compactor"),
+            **construct_shipped("compactor"),
+            "stages": filling(router=NoTurns(), judge=NoTurns()),
             "scripted": ScriptedProvider(),
             "own": filling(jobs=[Consolidate()]),
         }

@@ -22,8 +22,9 @@ from bumble_core.ports import Files, Job, Sessions
 from bumble_core.testing import ScriptedProvider
 from bumble_core.types.jobs import JobResult, JobSpec, JobView, RunRecord, Trigger, Write
 from bumble_core.types.messages import Message
+from bumble_core.types.record import Route, Verdict
 from bumble_core.types.sessions import Hit, Session, SessionInfo
-from bumble_core.types.turn import Turn, TurnInput
+from bumble_core.types.turn import Turn, TurnContext, TurnInput
 from tests.pieces import filling
 from tests.shipped import construct_shipped
 
@@ -221,6 +222,16 @@ class MemorySessions:
         raise NotImplementedError
 
 
+class NoTurns:
+    """Fills the slots of those whom only a turn needs, and costs nothing to build."""
+
+    async def route(self, input: TurnInput) -> Route:
+        raise NotImplementedError
+
+    async def judge(self, turn: TurnContext) -> Verdict:
+        raise NotImplementedError
+
+
 class Taking:
     """A job that takes some time and then has read everything and noted it; `error` makes a run fail instead."""
 
@@ -266,7 +277,8 @@ async def living(
     """Be one process on `home` that watches the jobs."""
     found = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home, **sections})
     offered = {
-        **construct_shipped("router", "judge", "compactor"),
+        **construct_shipped("compactor"),
+        "stages": filling(router=NoTurns(), judge=NoTurns()),
         "scripted": ScriptedProvider(),
         "own": filling(jobs=list(jobs), observers=observers or []),
         "memory": filling(sessions=sessions),
