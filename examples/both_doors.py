@@ -17,7 +17,7 @@ from bumble_core.types.events import Drafted, TurnFinished
 def assembled(home: Path) -> Runtime:
     model = ScriptedProvider([assistant("Good morning."), assistant("Still here,\nword by word.")])
     settings = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home})
-    return assemble(settings, plugins={"scripted": model})
+    return assemble(settings, plugins={"scripted": model}, run_jobs=False)
 
 
 def without_a_loop(home: Path) -> None:

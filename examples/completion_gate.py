@@ -51,7 +51,7 @@ class NoSecretsPlugin:
 async def ask(home: Path, replies: list[str], gate: str, **plugins: object) -> None:
     model = ScriptedProvider([assistant(reply) for reply in replies])
     settings = Settings.model_validate({"agent": {"models": ["scripted:m"]}, "home": home, "gate": {"policy": gate}})
-    async with assemble(settings, plugins={"scripted": model, **plugins}) as runtime:
+    async with assemble(settings, plugins={"scripted": model, **plugins}, run_jobs=False) as runtime:
         turn = await runtime.answer("Which password does the printer have?")
     print(f"{turn.text} ({', '.join(verdict.reason for verdict in turn.verdicts)})")
 

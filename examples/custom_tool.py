@@ -47,7 +47,7 @@ async def main(home: Path) -> None:
     model = ScriptedProvider([assistant("", ToolCall(name="stock", arguments={"item": "apple"})), tell])
     settings = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home})
     plugins = {"scripted": model, "shop": StockPlugin({"apple": 12, "pear": 0})}
-    async with assemble(settings, plugins=plugins) as runtime:
+    async with assemble(settings, plugins=plugins, run_jobs=False) as runtime:
         turn = await runtime.answer("How many apples do we have?")
         print(turn.text)
 

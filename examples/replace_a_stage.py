@@ -34,7 +34,7 @@ class PolitePlugin:
 async def main(home: Path) -> None:
     model = ScriptedProvider([assistant("It is done."), assistant("It is done, thank you for waiting.")])
     settings = Settings.model_validate({"agent": {"models": ["scripted:model"]}, "home": home})
-    async with assemble(settings, plugins={"scripted": model, "polite": PolitePlugin()}) as runtime:
+    async with assemble(settings, plugins={"scripted": model, "polite": PolitePlugin()}, run_jobs=False) as runtime:
         judge = next(choice for choice in runtime.stages_chosen if choice.stage == "judge")
         print(f"judge: {judge.plugin} ({judge.reason}; passed over: {', '.join(judge.passed_over)})")
         turn = await runtime.answer("Tidy up, please.")
