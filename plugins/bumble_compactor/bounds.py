@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from bumble_core import Message, with_shorter_outputs
 from bumble_core.ports import TokenCounter
 from bumble_core.types.compaction import Bounds, CompactionState
+from bumble_core.types.inference import ModelRef
 
 _SMALLEST_MIDDLE = 2
 _ROOM_FOR_SUMMARY = 8  # an eighth of the limit is left for a summary when outputs of the tail give way
@@ -14,7 +15,11 @@ _ROOM_FOR_SUMMARY = 8  # an eighth of the limit is left for a summary when outpu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protected:
-    """What is never summarised: the `first` oldest messages, and of the newest `last` or what the target holds."""
+    """What is never summarised: the `first` oldest messages, and of the newest `last` or what the target holds.
+
+    Where the words of these alone leave no room for a summary only as many are protected as fill half of the room: in a
+    small window there would be nothing to summarise, and every turn would be cut instead.
+    """
 
     first: int
     last: int
@@ -24,15 +29,34 @@ class Protected:
         """Return where the protected tail begins; a call and its results are never separated."""
         messages, model = state.messages, state.models[0]
         place = max(0, len(messages) - self.last)
+        spoken = [self.counter.count((m,), (), model) for m in messages[place:] if m.role != "tool"]
+        if sum(spoken) > (room := self._room(state)):
+            return self._within(messages, room // 2, model)
         tokens = self.counter.count(messages[place:], (), model)
         while place > 0:
             tokens += self.counter.count(messages[place - 1 : place], (), model)
-            if tokens > state.target:
+            if tokens > min(state.target, room):
                 break
             place -= 1
-        while 0 < place < len(messages) and messages[place].role == "tool":
+        return _before_results(messages, place)
+
+    def _within(self, messages: tuple[Message, ...], most: int, model: ModelRef) -> int:
+        """Return where the newest messages of at most so many tokens begin, outputs not counted; the last is kept."""
+        place = len(messages) - 1
+        left = most - self.counter.count(messages[place:], (), model)
+        while place > 0:
+            message = messages[place - 1]
+            left -= 0 if message.role == "tool" else self.counter.count((message,), (), model)
+            if left < 0:
+                break
             place -= 1
-        return place
+        return _before_results(messages, place)
+
+    def _room(self, state: CompactionState) -> int:
+        """Return how many tokens the tail may have: a summary has to fit beside it and the head."""
+        head = state.messages[: self.head(state.messages)]
+        taken = state.overhead + self.counter.count(head, (), state.models[0])
+        return state.limit - taken - state.limit // _ROOM_FOR_SUMMARY
 
     def head(self, messages: tuple[Message, ...]) -> int:
         """Return where the protected head ends: before the summary, after the results of its calls."""
@@ -53,6 +77,12 @@ class Protected:
             if left >= _SMALLEST_MIDDLE:
                 return Bounds(head=head, tail=tail)
         return None
+
+
+def _before_results(messages: tuple[Message, ...], place: int) -> int:
+    while 0 < place < len(messages) and messages[place].role == "tool":
+        place -= 1
+    return place
 
 
 class FindBounds:

@@ -86,6 +86,20 @@ async def test_where_the_tail_alone_overflows_its_largest_outputs_give_way(tmp_p
     assert all(content.startswith("def part_") for content in contents)
 
 
+@pytest.mark.parametrize(("words", "overhead"), [(300, 0), (60, 2200), (100, 1900)])
+async def test_where_the_words_of_the_tail_alone_overflow_the_older_of_them_are_summarised(
+    tmp_path: Path, words: int, overhead: int
+) -> None:
+    phase, history = bench(tmp_path, window=4096), talk(20, words)
+    after = await phase.compact(history, overhead=overhead)
+    assert after.fits
+    assert len(summaries(after.messages)) == 1
+    assert after.messages[-1] == history[-1]
+    assert 2 < len(after.messages) < 12
+    assert (await phase.again(after)).messages == after.messages
+    assert after.tokens - overhead < 0.8 * (after.limit - overhead)  # the next turns need no other
+
+
 async def test_a_middle_of_pinned_messages_is_not_summarised(tmp_path: Path) -> None:
     phase = bench(tmp_path)
     pinned = tuple(m.model_copy(update={"pinned": True}) for m in talk(20))
