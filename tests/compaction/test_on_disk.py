@@ -15,7 +15,7 @@ from bumble_core import Runtime, Settings, ToolCall, Turn, assemble, assistant, 
 from bumble_core.builtin.sessions import SqliteSessions
 from bumble_core.builtin.system import SystemClock
 from bumble_core.errors import Unreachable
-from bumble_core.testing import check_history
+from bumble_core.testing import RequestChecker
 from bumble_core.types.inference import Completion, Delta, ModelInfo, Request
 from tests.compaction.bench import MODEL
 from tests.compaction.histories import ROGUES, Rogue, unreliable
@@ -34,6 +34,7 @@ class Chancy:
 
     def __init__(self, seed: int) -> None:
         self.said: list[str] = []
+        self._checker = RequestChecker()
         self._dice = random.Random(seed)
         self._summary = unreliable(seed)
         self._harm: dict[str, Any] = {}
@@ -52,7 +53,7 @@ class Chancy:
         return (ModelInfo(ref=MODEL),)
 
     async def stream(self, request: Request, model: str) -> AsyncGenerator[Delta | Completion, None]:
-        check_history(request.messages)
+        self._checker.check(request)
         answer: Any = self._answer(request)
         if isinstance(answer, Exception):
             raise Unreachable(str(answer))
@@ -99,6 +100,7 @@ async def test_all_that_was_said_is_read_back_in_order(tmp_path: Path) -> None:
         for first in range(0, SESSIONS, AT_ONCE):
             names = [str(number) for number in range(first, first + AT_ONCE)]
             turns.update(zip(names, await asyncio.gather(*(talked(runtime, model, n) for n in names)), strict=True))
+    assert {turn.status for held in turns.values() for turn in held} == {"done"}
     fresh = SqliteSessions(home, SystemClock())
     for name, held in turns.items():
         assert [turn.messages for turn in await fresh.turns(session_id=name)] == [turn.messages for turn in held]
