@@ -13,7 +13,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from ..types.languages import LanguagePack
 
@@ -90,11 +90,15 @@ class Lexicon:
         """
         found: list[Match] = []
         pieces, places = _pieces_of(folded(text))
-        root = _compiled(self._lists).root_for(pieces)
+        root = self._tree.root_for(pieces)
         for first in range(len(pieces)):
             for node, end in _ways(root, pieces, first):
                 found += [Match(*named, places[first], places[end]) for named in node.ends]
         return tuple(found)
+
+    @cached_property
+    def _tree(self) -> _Tree:
+        return _compiled(self._lists)  # once: to tell lists from others, each of their phrases is hashed
 
     def names(self, text: str) -> frozenset[str]:
         """Return the names of the lists of which a phrase stands in the text."""
