@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -28,6 +30,7 @@ class Threads:
     def __init__(self, name: str) -> None:
         self._name = name
         self._idle: list[SimpleQueue[Work]] = []  # each is the only way to one waiting thread
+        self._posts = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Post]()
 
     async def run(self, function: Callable[[], T]) -> T:
         """Return what `function` returns; it sees the caller's context variables.
@@ -35,8 +38,10 @@ class Threads:
         When the caller is cancelled it runs on unheard. Whatever it raises is raised here.
         """
         loop = asyncio.get_running_loop()
+        if (post := self._posts.get(loop)) is None:
+            post = self._posts[loop] = _Post()
         done: asyncio.Future[Callable[[], T]] = loop.create_future()
-        work = partial(_work, contextvars.copy_context(), function, loop, done)
+        work = partial(_work, contextvars.copy_context(), function, partial(post.bring, loop, done))
         if self._idle:
             self._idle.pop().put(work)
         else:
@@ -63,24 +68,38 @@ class Threads:
             self._idle.append(jobs)
 
 
+class _Post:
+    """Brings outcomes from threads to one event loop; those that come close together wake it once."""
+
+    def __init__(self) -> None:
+        self._brought: deque[tuple[asyncio.Future[Any], Callable[[], Any]]] = deque()
+        self._is_awaited = False
+
+    def bring(self, loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any], outcome: Callable[[], Any]) -> None:
+        """Have `done` settled in its loop; where that is closed nobody waits."""
+        self._brought.append((done, outcome))
+        if not self._is_awaited:
+            self._is_awaited = True
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._settle)
+
+    def _settle(self) -> None:
+        self._is_awaited = False  # before the first is taken, so that none is left behind
+        while self._brought:
+            done, outcome = self._brought.popleft()
+            if not done.done():
+                done.set_result(outcome)
+
+
 def _work(
-    context: contextvars.Context,
-    function: Callable[[], T],
-    loop: asyncio.AbstractEventLoop,
-    done: asyncio.Future[Callable[[], T]],
+    context: contextvars.Context, function: Callable[[], object], bring: Callable[[Callable[[], object]], None]
 ) -> None:
-    outcome: Callable[[], T]
+    outcome: Callable[[], object]
     try:
         outcome = partial(_given, context.run(function))
     except BaseException as error:  # whatever it is, it is raised where the function was called
         outcome = partial(_raised, error)
-    with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-        loop.call_soon_threadsafe(_settle, done, outcome)
-
-
-def _settle(done: asyncio.Future[Callable[[], T]], outcome: Callable[[], T]) -> None:
-    if not done.done():
-        done.set_result(outcome)
+    bring(outcome)
 
 
 def _given(answer: T) -> T:
