@@ -144,8 +144,16 @@ async def test_a_review_reads_each_turn_once_however_many_came_meanwhile(agent: 
     assert reviewed == [1, 2, 3, 4, 5]
 
 
+class LongNoon(SystemClock):
+    """Sleeps as it should, and never comes to a moment of a schedule."""
+
+    @override
+    def now(self) -> datetime:
+        return NOON
+
+
 async def test_what_a_person_wrote_between_two_runs_is_still_there(agent: Build) -> None:
-    async with agent(Mind()) as runtime:
+    async with agent(Mind(), clock=LongNoon()) as runtime:
         await talk(runtime, 6)
         file: Path = runtime.home / "memory/working/WORKING_MEMORY.md"
         file.write_text(file.read_text().replace("- Task of turn 6 [turn 6]\n", "- Call Ada\n") + "\n## Mine\n\nkeep\n")
@@ -153,14 +161,6 @@ async def test_what_a_person_wrote_between_two_runs_is_still_there(agent: Build)
         text = file.read_text()
     assert "- Call Ada\n- Task of turn 12 [turn 12]\n" in text
     assert text.endswith("\n## Mine\n\nkeep\n")
-
-
-class LongNoon(SystemClock):
-    """Sleeps as it should, and never comes to a moment of a schedule."""
-
-    @override
-    def now(self) -> datetime:
-        return NOON
 
 
 class Interrupted(Mind):
