@@ -24,7 +24,7 @@ from tests.held import CALLS, MISHAPS, WORDS, Reply
 from tests.killable import DEADLINES_S, Kit, Process, SkippingLoop
 from tests.turn_laws import Laws
 
-MACHINES, STEPS_A_MACHINE = examples(40, 5_000), 50  # one law, of steered words, fails once in some 500
+MACHINES, STEPS_A_MACHINE = examples(500, 5_000), 50
 TIMEOUT_S = examples(900, 10_800)  # on a machine that has other work to do
 MOST_OPEN = 3  # turns of a session, the queued ones too
 MEMORY = Path("/dev/shm")  # where what is synced costs nothing
