@@ -112,8 +112,7 @@ class TurnLoop:
             yield turn
             is_done = turn.verdicts[-1].done
             if is_done and not (self.steering and turn.steps_left):
-                if not self.steering:  # words that no step is left for are kept by whoever ran the loop
-                    self.steering.close()
+                self.steering.close()
                 yield turn.ended("done")
                 return
             if is_done and turn.closing_text:

@@ -24,7 +24,6 @@ class Steering:
         words, self._words = self._words, []
         return words
 
-    def close(self) -> list[str]:
-        """Stop listening and return what nobody has taken."""
+    def close(self) -> None:
+        """Stop listening; what was added before is still to be taken."""
         self._is_open = False
-        return self.take()

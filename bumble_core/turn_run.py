@@ -38,7 +38,8 @@ async def run_turn(parts: Parts, input: TurnInput, surface: Surface, handle: Tur
     finally:
         handle.hold()
         parts.meter.close(input.id)
-    for text in handle.steering.close():  # words that no step was left for are read in the next turn
+    handle.steering.close()
+    for text in handle.steering.take():  # words that no step was left for are read in the next turn
         context = context.appended(user(text))
         await parts.sessions.append(input.id, context.log[-1])
     view = None if _same((*input.history, *context.log), context.view) else context.view

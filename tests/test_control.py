@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from bumble_core import ToolCall, assistant
+from bumble_core import Message, ToolCall, assistant
 from bumble_core.errors import ContextOverflow
 from bumble_core.testing import check_prefix
 from bumble_core.types.events import Drafted, Inferred, Judged, TurnFinished
+from bumble_core.types.inference import Request
 from tests.pieces import Tools, add, calling, quick, slow
 
 Build = Callable[..., Any]
@@ -87,6 +88,23 @@ async def test_no_word_is_lost_whenever_it_comes(runtime: Build, tries: int) -> 
         stored = await built.sessions.turns()
     texts = [message.text for turn in stored for message in turn.messages if message.role == "user"]
     assert texts == ["one", "two"]
+
+
+async def test_words_that_come_during_the_very_last_step_are_read_in_the_next_turn(runtime: Build) -> None:
+    def last(request: Request) -> Message:
+        assert first.steer("and be brief")
+        return assistant("A")
+
+    calls = [calling("add", a=number, b=1) for number in range(5)]
+    built, script = runtime(
+        *calls, last, assistant("B"), plugins={"own": Tools(add)}, cognition={"tool_continuation_rounds": 0}
+    )
+    async with built:
+        first = built.start("one")
+        turn = await first.result()
+        await built.answer("two")
+    assert (turn.status, turn.text, turn.messages[-1].text) == ("done", "A", "and be brief")
+    assert script.requests[6].messages[-1].text.startswith("and be brief\n\ntwo")
 
 
 async def test_words_for_a_turn_that_is_cancelled_are_read_in_the_next(runtime: Build) -> None:
