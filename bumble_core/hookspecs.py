@@ -2,7 +2,8 @@
 
 Hooks run once, synchronously, while a runtime is being assembled; none runs during a turn. A plural name collects
 from every plugin, a singular name fills one slot. An implementation names only the arguments it uses, in any order;
-more may be added later.
+more may be added later. The functions here are specifications: pluggy reads their names, arguments and docstrings and
+never calls them.
 
 A slot is filled by the plugin that `stages:` names, else by pluggy's order (`tryfirst`, plain, `trylast`). To change
 an occupant without replacing it, wrap the slot:
@@ -12,6 +13,8 @@ an occupant without replacing it, wrap the slot:
         inner = yield
         return Mine(inner)
 """
+
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
@@ -63,7 +66,6 @@ def bumble_providers(home: Path, files: Files, clock: Clock, settings: Settings)
     A provider's `name` is what stands before the colon in `provider:model`. `home` is the entity's folder, for what
     a provider learns about a server; what it writes there goes through `files`.
     """
-    raise NotImplementedError
 
 
 @_collect
@@ -81,7 +83,6 @@ def bumble_tools(
     `bumble_core.tool` makes one from a typed function. `choices` keeps which models the user chose, for the
     conversation and for each of `jobs`.
     """
-    raise NotImplementedError
 
 
 @_collect
@@ -92,7 +93,6 @@ def bumble_prompt_sections(
 
     Sections stand in the order of their `place`, and of their plugins where that is equal.
     """
-    raise NotImplementedError
 
 
 @_collect
@@ -101,7 +101,6 @@ def bumble_signals(documents: Documents, settings: Settings) -> Sequence[SignalS
 
     Readings of the same name are merged: the largest counts.
     """
-    raise NotImplementedError
 
 
 @_collect
@@ -111,7 +110,6 @@ def bumble_languages(settings: Settings) -> Sequence[LanguagePack]:
     Packs of one language are joined list by list, so that one may add a language or a few words to a list.
     `bumble_core.languages` reads packs from files and finds their phrases in a text.
     """
-    raise NotImplementedError
 
 
 @_collect
@@ -122,7 +120,6 @@ def bumble_compaction_phases(
 
     `cognition.history_compression.phases` decides which of them run, in which order.
     """
-    raise NotImplementedError
 
 
 @_collect
@@ -133,13 +130,11 @@ def bumble_jobs(inference: Inference, sessions: Sessions, counter: TokenCounter,
 
     A job is named by its `spec.id`; the configuration's `jobs.ID` section changes its triggers, models and timeout.
     """
-    raise NotImplementedError
 
 
 @_collect
 def bumble_surfaces(settings: Settings) -> Sequence[Surface]:
     """Offer places where a person reads and writes, by name."""
-    raise NotImplementedError
 
 
 @_collect
@@ -148,25 +143,21 @@ def bumble_observers(home: Path, settings: Settings) -> Sequence[Observer]:
 
     `notify` runs on the event loop and must not block; what it raises is logged and dropped.
     """
-    raise NotImplementedError
 
 
 @_slot
 def bumble_sessions(home: Path, files: Files, clock: Clock, settings: Settings) -> Sessions:
     """Keep the log and the view of every conversation."""
-    raise NotImplementedError
 
 
 @_slot
 def bumble_documents(home: Path, files: Files, clock: Clock, settings: Settings) -> Documents:
     """Keep the text files of the agent's memory."""
-    raise NotImplementedError
 
 
 @_slot
 def bumble_job_ledger(home: Path, files: Files, clock: Clock, settings: Settings) -> JobLedger:
     """Keep the states of jobs and the records of runs."""
-    raise NotImplementedError
 
 
 @_slot
@@ -175,7 +166,6 @@ def bumble_token_counter(home: Path, files: Files, clock: Clock, settings: Setti
 
     `home` and `files` are for what an occupant learns about models.
     """
-    raise NotImplementedError
 
 
 @_slot
@@ -187,7 +177,6 @@ def bumble_inference(
     `home` and `files` are for what an occupant learns about models. The kernel meters every request around the
     occupant and its wrappers.
     """
-    raise NotImplementedError
 
 
 @_slot
@@ -196,13 +185,11 @@ def bumble_tool_runner(tools: Mapping[str, Tool], clock: Clock, settings: Settin
 
     What arrives here is validated and approved; repeat guard and output limits are the kernel's too.
     """
-    raise NotImplementedError
 
 
 @_slot
 def bumble_router(inference: Inference, languages: tuple[LanguagePack, ...], settings: Settings) -> Router:
     """Choose the profile and the models of a turn. `languages` has one pack a language."""
-    raise NotImplementedError
 
 
 @_slot
@@ -213,13 +200,11 @@ def bumble_judge(
 
     `tools` is what the model could have called, by name; `languages` has one pack a language.
     """
-    raise NotImplementedError
 
 
 @_slot
 def bumble_compactor(phases: Sequence[Phase], counter: TokenCounter, settings: Settings) -> Compactor:
     """Make a conversation fit its window with the configured `phases`."""
-    raise NotImplementedError
 
 
 @_slot
@@ -228,4 +213,3 @@ def bumble_job_runner(execute: Execute, ledger: JobLedger, clock: Clock, setting
 
     `execute` runs one job to its record and builds its view then, so that a queue can stand between.
     """
-    raise NotImplementedError
